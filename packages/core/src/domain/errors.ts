@@ -1,0 +1,50 @@
+/**
+ * The one catalogue of errors this system raises on purpose. A code is stable: programs branch on it, the reference page
+ * is generated from it. `what` names the thing that is wrong, `remedy` says what a person does about it.
+ */
+export const ERRORS = {
+  SENDLEDGER_CONFIG: {
+    what: 'The configuration is not usable.',
+    remedy: 'Set each variable named in the message as it says, then start again.',
+  },
+  SENDLEDGER_MESSAGE_REFUSED: {
+    what: 'At least one message of the call was refused before anything was written.',
+    remedy: "Read `problems`: each has the message's index, the field and the reason. Use onProblem: 'report' to write the good ones.",
+  },
+  SENDLEDGER_DATABASE_UNREACHABLE: {
+    what: 'The database does not answer.',
+    remedy: 'Check DATABASE_URL, that the server runs, and that this host may connect to it.',
+  },
+  SENDLEDGER_DATABASE_TOO_OLD: {
+    what: 'The Postgres server is older than 15.',
+    remedy: 'Use PostgreSQL 15 or newer.',
+  },
+  SENDLEDGER_MIGRATION_MISSING: {
+    what: 'The database schema is not at the version this program was built for.',
+    remedy: 'Run `npm run sendledger -- migrate` with a DATABASE_URL that may create objects, then start again.',
+  },
+  SENDLEDGER_DATABASE_UNSAFE: {
+    what: 'The database server may lose what it has confirmed.',
+    remedy: 'Run Postgres with fsync = on and full_page_writes = on.',
+  },
+  SENDLEDGER_TEMPLATE_UNKNOWN: {
+    what: 'The template is not registered, or not in that version.',
+    remedy: 'Register it with `sendledger template add`, or name a version that `sendledger template list` shows.',
+  },
+} as const satisfies Record<string, { what: string; remedy: string }>;
+
+export type ErrorCode = keyof typeof ERRORS;
+
+/** An error from the catalogue. `message` is one line: what happened, to what, what to do. */
+export class SendledgerError extends Error {
+  readonly code: ErrorCode;
+  readonly remedy: string;
+
+  constructor(code: ErrorCode, detail: string, options?: { cause?: unknown }) {
+    const entry = ERRORS[code];
+    super(`${code}: ${entry.what} ${detail} ${entry.remedy}`.replace(/\s+/g, ' ').trim(), options);
+    this.name = 'SendledgerError';
+    this.code = code;
+    this.remedy = entry.remedy;
+  }
+}
