@@ -1,2 +1,42 @@
+export { type BusinessKeyParts, businessKey } from './domain/business-key.ts';
 export { ERRORS, type ErrorCode, SendledgerError } from './domain/errors.ts';
+export { type Message, messageSchema, type PreparedMessage } from './domain/message.ts';
+export { MESSAGE_FAULTS, type MessageFault, type MessageProblem } from './domain/message-problem.ts';
+export { nameFault } from './domain/message-text.ts';
+export { type PrepareContext, type Prepared, prepareMessage } from './domain/prepare-message.ts';
+export { judgeReceipt, type ReceiptStatus, type ReceiptVerdict } from './domain/receipt.ts';
+export {
+  normaliseRecipient,
+  type Recipient,
+  type RecipientFault,
+  type RecipientKind,
+  type RecipientOptions,
+} from './domain/recipient.ts';
+export { countSegments, type Encoding, type EncodingRule, type SegmentCount } from './domain/segments.ts';
+export {
+  FINAL_STATES,
+  INSERTED_ONLY,
+  isFinal,
+  MESSAGE_CHANNELS,
+  MESSAGE_CLASSES,
+  MESSAGE_STATES,
+  type MessageChannel,
+  type MessageClass,
+  type MessageState,
+  SUBMISSION_STATES,
+  type SubmissionState,
+  TRANSITIONS,
+  type Transition,
+  transition,
+} from './domain/state.ts';
+export {
+  type MessageTemplate,
+  messageTemplate,
+  type RenderedTemplate,
+  renderTemplate,
+  type TemplateFault,
+  type TemplateProblem,
+  type TemplateVariable,
+  templateVariables,
+} from './domain/template.ts';
 export { laneName, WAKE_PREFIX, WAKE_QUEUES, type WakeJob, type WakeQueue, wakeJobOptions } from './domain/wakeup.ts';

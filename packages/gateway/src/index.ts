@@ -1,1 +1,45 @@
-export {};
+export type { Adapter, Capabilities, SubmitRequest } from './adapter.ts';
+export { classifyFailure, type FailureVerdict } from './classify-failure.ts';
+export {
+  createGotTransport,
+  DEFAULT_TIMEOUTS,
+  type GotTransportOptions,
+  type TransportTimeouts,
+  timeoutsWithin,
+} from './got-transport.ts';
+export { cleanEpoch } from './normalise/clean-epoch.ts';
+export { cleanId } from './normalise/clean-id.ts';
+export { cleanTime, DEFAULT_ZONE } from './normalise/clean-time.ts';
+export {
+  type Accepted,
+  type Ambiguous,
+  NOT_SENT_PROOFS,
+  type NotSent,
+  type NotSentProof,
+  type Outcome,
+  RAW_REPLY_LIMIT_BYTES,
+  REFUSAL_SCOPES,
+  type RefusalScope,
+  type Refused,
+  type Reply,
+} from './outcome.ts';
+export type {
+  ProviderRecord,
+  RecordStatus,
+  ReportAnswer,
+  ReportRecords,
+  ReportUnavailable,
+} from './report-answer.ts';
+export {
+  type ClockReading,
+  type Clocks,
+  DEFAULT_SEND_BUDGET_MS,
+  readClocks,
+  type SendBudget,
+  SYSTEM_CLOCKS,
+  startSendBudget,
+} from './send-budget.ts';
+export { refusalScopeOf } from './smsgatewaycenter/codes.ts';
+export type { SmsGatewayCenterOptions } from './smsgatewaycenter/options.ts';
+export { createSmsGatewayCenter, SMSGATEWAYCENTER } from './smsgatewaycenter/smsgatewaycenter.ts';
+export type { Phase, Transport, TransportFailure, TransportReply, TransportRequest } from './transport.ts';

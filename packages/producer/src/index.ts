@@ -1,1 +1,12 @@
-export {};
+export type { OnProblem } from './enqueue.ts';
+export type { EnqueueResult } from './enqueue-result.ts';
+export { MessageRefused, type Refusal, type RefusalReason } from './message-refused.ts';
+export {
+  createProducer,
+  type EnqueueOptions,
+  type EnqueueReply,
+  type Producer,
+  type ProducerOptions,
+} from './producer.ts';
+export type { SqlExecutor, Transaction } from './sql-executor.ts';
+export type { ClientPool, TransactionClient } from './transaction.ts';

@@ -1,1 +1,16 @@
-export {};
+export { type AppContext, type RunningApp, runApp } from './app.ts';
+export { Batcher } from './batcher.ts';
+export { type ClassLoops, classLoops } from './class-loops.ts';
+export {
+  needCredential,
+  type Problem,
+  readSettings,
+  SMSGATEWAYCENTER_SETTINGS,
+  WORKER_SETTINGS,
+  type WorkerSettings,
+  whole,
+} from './config.ts';
+export { createLog, type Log, maskRecipient } from './log.ts';
+export { Loop, type Round } from './loop.ts';
+export { Counter, Gauge, Histogram, Registry } from './metrics.ts';
+export { createWakeUps, type WakeUps } from './wakeups.ts';

@@ -9,7 +9,8 @@ export const ERRORS = {
   },
   SENDLEDGER_MESSAGE_REFUSED: {
     what: 'At least one message of the call was refused before anything was written.',
-    remedy: "Read `problems`: each has the message's index, the field and the reason. Use onProblem: 'report' to write the good ones.",
+    remedy:
+      "Read `problems`: each has the message's index, the field and the reason. Use onProblem: 'report' to write the good ones.",
   },
   SENDLEDGER_DATABASE_UNREACHABLE: {
     what: 'The database does not answer.',
@@ -18,6 +19,10 @@ export const ERRORS = {
   SENDLEDGER_DATABASE_TOO_OLD: {
     what: 'The Postgres server is older than 15.',
     remedy: 'Use PostgreSQL 15 or newer.',
+  },
+  SENDLEDGER_DATABASE_ENCODING: {
+    what: 'The database is not encoded in UTF8, so a text could not be stored or keyed faithfully.',
+    remedy: 'Create a database with ENCODING UTF8 and migrate that.',
   },
   SENDLEDGER_MIGRATION_MISSING: {
     what: 'The database schema is not at the version this program was built for.',
@@ -30,6 +35,19 @@ export const ERRORS = {
   SENDLEDGER_TEMPLATE_UNKNOWN: {
     what: 'The template is not registered, or not in that version.',
     remedy: 'Register it with `sendledger template add`, or name a version that `sendledger template list` shows.',
+  },
+  SENDLEDGER_KEY_NOT_TEXT: {
+    what: 'A business key cannot be made of this.',
+    remedy: 'Give ids as well-formed text without NUL.',
+  },
+  SENDLEDGER_TRANSACTION_NEEDED: {
+    what: 'The enqueue is not inside a transaction.',
+    remedy:
+      'Pass the client that ran BEGIN, or the entity manager inside em.transactional(); for a pool use producer.transaction(pool, fn).',
+  },
+  SENDLEDGER_COMMIT_ROLLED_BACK: {
+    what: 'COMMIT was answered by a rollback: a statement of the transaction had failed before.',
+    remedy: 'Let the error of the failed statement reach transaction(), or put a savepoint around what may fail.',
   },
 } as const satisfies Record<string, { what: string; remedy: string }>;
 

@@ -1,0 +1,57 @@
+import { laneName, type MessageClass } from '@sendledger/core';
+import { claim, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
+import { type AppContext, Counter, type Round } from '@sendledger/worker';
+
+export interface ClaimPolicy {
+  readonly batch: number;
+  readonly leaseMs: number;
+}
+
+/**
+ * One round over the lanes of one class that have something due, a batch each. Each class has a loop of its own, so a long
+ * promotional queue never stands before a login code.
+ */
+export function claimRound(context: AppContext, policy: ClaimPolicy): (messageClass: MessageClass) => Promise<Round> {
+  const claimed = new Counter({
+    name: 'sendledger_claimed_messages_total',
+    help: 'Messages claimed, by class.',
+    labelNames: ['message_class'],
+    registers: [context.registry],
+  });
+  const unpriced = new Counter({
+    name: 'sendledger_unpriced_messages_total',
+    help: 'Looks at messages that have no rate and stay pending.',
+    labelNames: ['message_class'],
+    registers: [context.registry],
+  });
+
+  return async (messageClass) => {
+    let found = false;
+    let more = false;
+    for (const lane of await lanesWithWork(context.pool, messageClass)) {
+      const result = await claimLane(context, lane, policy);
+      if (result.rows > 0) claimed.inc({ message_class: lane.messageClass }, result.rows);
+      if (result.unpriced > 0) unpriced.inc({ message_class: lane.messageClass }, result.unpriced);
+      found = true;
+      if (result.more && result.rows > 0) more = true;
+    }
+    return more ? 'more' : found ? 'some' : 'none';
+  };
+}
+
+async function claimLane(context: AppContext, lane: LaneRef, policy: ClaimPolicy) {
+  const result = await claim(context.pool, {
+    ...lane,
+    limit: policy.batch,
+    leaseMs: policy.leaseMs,
+    workerId: context.worker.id,
+  });
+  if (result.submissions > 0) {
+    context.log.info({ route: lane.routeId, message_class: lane.messageClass, ...result }, 'claimed');
+    // After the commit, and for the lot.
+    await context.wakeUps.send('submit', laneName(lane.routeId, lane.messageClass));
+  }
+  if (result.unpriced > 0)
+    context.log.warn({ route: lane.routeId, message_class: lane.messageClass, rows: result.unpriced }, 'no_rate');
+  return result;
+}

@@ -1,0 +1,34 @@
+import { needCredential, type Problem, SMSGATEWAYCENTER_SETTINGS, WORKER_SETTINGS, whole } from '@sendledger/worker';
+
+/** Settings of the reconcile app. */
+export const RECONCILE_SETTINGS = {
+  ...WORKER_SETTINGS,
+  ...SMSGATEWAYCENTER_SETTINGS,
+  /** Rows or submissions moved by one sweep. */
+  SENDLEDGER_SWEEP_BATCH: whole(1, 10_000, 500),
+  /** Pause between two looks for leases and deadlines that passed. */
+  SENDLEDGER_SWEEP_INTERVAL_MS: whole(20, 600_000, 2_000),
+  /** Pause after the first look at a report; it doubles with each look, up to the longest. */
+  SENDLEDGER_REPORT_PAUSE_MS: whole(50, 3_600_000, 30_000),
+  SENDLEDGER_REPORT_LONGEST_PAUSE_MS: whole(50, 86_400_000, 3_600_000),
+  /** Reports read at once; the provider publishes no limit, so this is small. */
+  SENDLEDGER_REPORT_CONCURRENCY: whole(1, 64, 4),
+  /** Months of partitions made ahead. */
+  SENDLEDGER_MONTHS_AHEAD: whole(1, 36, 3),
+  /** Pause between two upkeeps: partitions and the gauges read from the database. */
+  SENDLEDGER_UPKEEP_INTERVAL_MS: whole(100, 3_600_000, 15_000),
+};
+
+export function checkReconcileSettings(
+  settings: {
+    SENDLEDGER_REPORT_PAUSE_MS: number;
+    SENDLEDGER_REPORT_LONGEST_PAUSE_MS: number;
+    SMSGATEWAYCENTER_PASSWORD?: string | undefined;
+    SMSGATEWAYCENTER_APIKEY?: string | undefined;
+  },
+  problem: Problem,
+): void {
+  needCredential(settings, problem);
+  if (settings.SENDLEDGER_REPORT_LONGEST_PAUSE_MS < settings.SENDLEDGER_REPORT_PAUSE_MS)
+    problem('SENDLEDGER_REPORT_LONGEST_PAUSE_MS', 'must not be shorter than SENDLEDGER_REPORT_PAUSE_MS');
+}

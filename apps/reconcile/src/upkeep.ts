@@ -1,0 +1,35 @@
+import { classGauges, ensureMonths, strayRows } from '@sendledger/core/ledger';
+import { type AppContext, Gauge, type Round } from '@sendledger/worker';
+
+/** Partitions ahead, and the figures that are read from the database: zero and never absent. */
+export function upkeepRound(context: AppContext, monthsAhead: number): () => Promise<Round> {
+  const oldest = new Gauge({
+    name: 'sendledger_oldest_due_seconds',
+    help: 'Age of the oldest due message, by class; 0 when none is due.',
+    labelNames: ['message_class'],
+    registers: [context.registry],
+  });
+  const pending = new Gauge({
+    name: 'sendledger_pending_ratio',
+    help: 'Messages of the last hour still waiting for a receipt, over all that were submitted.',
+    labelNames: ['message_class'],
+    registers: [context.registry],
+  });
+  const stray = new Gauge({
+    name: 'sendledger_default_partition_rows',
+    help: 'Rows in a default partition; anything but 0 is an alarm.',
+    registers: [context.registry],
+  });
+
+  return async () => {
+    await ensureMonths(context.pool, monthsAhead);
+    for (const gauge of await classGauges(context.pool)) {
+      oldest.set({ message_class: gauge.messageClass }, gauge.oldestDueSeconds);
+      pending.set({ message_class: gauge.messageClass }, gauge.pendingRatio);
+    }
+    const rows = await strayRows(context.pool);
+    stray.set(rows);
+    if (rows > 0) context.log.error({ rows }, 'default_partition_not_empty');
+    return 'none';
+  };
+}

@@ -1,0 +1,114 @@
+import type { MarkedRow, MarkedSubmission, RowOutcome, SubmissionOutcome } from '@sendledger/core/ledger';
+import type { Outcome } from '@sendledger/gateway';
+import { type RetryPolicy, retryPauseMs } from './retry-pause.ts';
+
+export interface JudgePolicy {
+  readonly retry: RetryPolicy;
+  /** When the report of an accepted request is read first, ms. */
+  readonly firstReportMs: number;
+  /** Uniform in [0, 1); for the jitter. */
+  readonly dice: () => number;
+}
+
+/**
+ * From what the gateway saw to what the ledger writes, row by row. Pure. Recipients refused inside a success are rejected and
+ * unbilled; those the reply does not account for are unknown; what was proven not sent, or refused for now, comes back.
+ */
+export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, policy: JudgePolicy): SubmissionOutcome {
+  const common = {
+    id: submission.id,
+    createdAt: submission.createdAt,
+    leaseToken: submission.leaseToken,
+    statusCode: outcome.reply.statusCode,
+    httpStatus: outcome.reply.httpStatus,
+    rawReply: outcome.reply.raw,
+    proof: null,
+    providerTxnId: null,
+    pollInMs: null,
+  };
+  switch (outcome.kind) {
+    case 'accepted': {
+      const rejected = new Set(outcome.rejected);
+      const unaccounted = new Set(outcome.unaccounted);
+      return {
+        ...common,
+        state: 'accepted',
+        reason: outcome.providerTxnId === null ? 'accepted_without_id' : 'accepted',
+        providerTxnId: outcome.providerTxnId,
+        pollInMs: outcome.providerTxnId === null ? null : policy.firstReportMs,
+        rows: submission.rows.map((row) => {
+          if (rejected.has(row.recipient))
+            return move(row, 'rejected', 'invalid_recipient', outcome.reply.reason, true);
+          if (unaccounted.has(row.recipient)) return move(row, 'unknown', 'not_in_reply', outcome.reply.reason, true);
+          return move(row, 'submitted', null, outcome.reply.reason, true);
+        }),
+      };
+    }
+    case 'refused':
+      return {
+        ...common,
+        state: 'refused',
+        reason: `refused_${outcome.scope}`,
+        rows: submission.rows.map((row) => refusedRow(row, outcome, policy)),
+      };
+    case 'not_sent':
+      return {
+        ...common,
+        state: 'not_sent',
+        reason: 'not_sent',
+        proof: `${outcome.proof}: ${outcome.detail}`.slice(0, 500),
+        rows: submission.rows.map((row) => ({
+          ...move(row, 'retry', `not_sent_${outcome.proof}`, null, false),
+          // Bounded by submit_by alone; the pause only keeps a dead provider from being called in a tight loop.
+          retryInMs: retryPauseMs(policy.retry, 1 + row.attemptCount, policy.dice()),
+        })),
+      };
+    case 'ambiguous':
+      return {
+        ...common,
+        state: 'ambiguous',
+        reason: outcome.unmappedCode === null ? outcome.detail.slice(0, 200) : `unmapped_code_${outcome.unmappedCode}`,
+        rows: submission.rows.map((row) =>
+          move(
+            row,
+            'unknown',
+            outcome.unmappedCode === null ? 'ambiguous_outcome' : 'unmapped_code',
+            outcome.reply.reason,
+            true,
+          ),
+        ),
+      };
+  }
+}
+
+function refusedRow(row: MarkedRow, outcome: Extract<Outcome, { kind: 'refused' }>, policy: JudgePolicy): RowOutcome {
+  const cause = outcome.reply.reason;
+  const pause = (tries: number) =>
+    Math.max(outcome.retryAfterMs ?? 0, retryPauseMs(policy.retry, tries, policy.dice()));
+  switch (outcome.scope) {
+    case 'permanent':
+      return move(row, 'rejected', outcome.reply.statusCode === null ? 'not_buildable' : 'refused', cause, true);
+    case 'temporary': {
+      const tries = row.attemptCount + 1;
+      if (tries >= policy.retry.tries) return move(row, 'rejected', 'attempts_exhausted', cause, true);
+      return { ...move(row, 'retry', 'refused_for_now', cause, true), retryInMs: pause(tries) };
+    }
+    case 'account':
+    case 'throttled':
+      // The account's or the route's trouble, not this message's: no try is used up, submit_by is the bound.
+      return {
+        ...move(row, 'retry', `refused_${outcome.scope}`, cause, false),
+        retryInMs: pause(1 + row.attemptCount),
+      };
+  }
+}
+
+function move(
+  row: MarkedRow,
+  to: RowOutcome['to'],
+  reason: string | null,
+  cause: string | null,
+  countsAsAttempt: boolean,
+): RowOutcome {
+  return { id: row.id, createdAt: row.createdAt, to, reason, cause, countsAsAttempt, retryInMs: null };
+}

@@ -1,0 +1,230 @@
+import { laneName, type MessageClass } from '@sendledger/core';
+import {
+  durably,
+  type LaneWork,
+  lanesWithOpenSubmissions,
+  type MarkedSubmission,
+  markNext,
+  openReview,
+  type SubmissionOutcome,
+  whyNotSending,
+} from '@sendledger/core/ledger';
+import { type Adapter, type ClockReading, type Outcome, readClocks, startSendBudget } from '@sendledger/gateway';
+import { type AppContext, Batcher, Counter, Histogram, maskRecipient, type Round } from '@sendledger/worker';
+import { buildRequest } from './build-request.ts';
+import { type JudgePolicy, judgeOutcome } from './judge-outcome.ts';
+import { writeOutcomes } from './write-outcomes.ts';
+
+export interface SubmitPolicy extends JudgePolicy {
+  readonly concurrency: number;
+  readonly leaseMs: number;
+  readonly sendBudgetMs: number;
+  readonly environment: string;
+}
+
+/** Outcomes written in one transaction at most. */
+const LARGEST_FLIGHT = 250;
+/** Share of the connections that only one-time passwords may take, so that a campaign never holds them all. */
+const RESERVED_FOR_OTP = 0.25;
+const EXPLAIN_EVERY_MS = 60_000;
+
+/**
+ * Marks and sends. A lane's marks are one transaction at a time and no more than there are free connections; each lane has
+ * an outcome batcher of its own, since sharing one with a campaign would triple the latency of a login code. A connection is
+ * free again when its outcome is on disk.
+ */
+export class Submitter {
+  readonly #context: AppContext;
+  readonly #adapterFor: (lane: LaneWork) => Adapter | undefined;
+  readonly #policy: SubmitPolicy;
+  readonly #batchers = new Map<string, Batcher<SubmissionOutcome>>();
+  readonly #inFlight = new Set<Promise<void>>();
+  readonly #explainedAt = new Map<string, number>();
+  readonly #outcomes: Counter<'message_class' | 'outcome'>;
+  readonly #seconds: Histogram<'message_class' | 'outcome'>;
+  /** Called when a connection is free again. */
+  onFree: () => void = () => undefined;
+
+  constructor(context: AppContext, adapterFor: (lane: LaneWork) => Adapter | undefined, policy: SubmitPolicy) {
+    this.#context = context;
+    this.#adapterFor = adapterFor;
+    this.#policy = policy;
+    this.#outcomes = new Counter({
+      name: 'sendledger_submissions_total',
+      help: 'Requests by what became of them.',
+      labelNames: ['message_class', 'outcome'],
+      registers: [context.registry],
+    });
+    this.#seconds = new Histogram({
+      name: 'sendledger_submit_seconds',
+      help: 'From the mark to the outcome, in seconds.',
+      labelNames: ['message_class', 'outcome'],
+      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 45, 90],
+      registers: [context.registry],
+    });
+  }
+
+  /**
+   * One round over the lanes of one class that have an open submission. Each class has its own loop, so that a login code
+   * never waits for the mark of a campaign. Where all connections are taken, the next free one nudges the loops.
+   */
+  async round(messageClass: MessageClass): Promise<Round> {
+    let marked = 0;
+    for (const lane of await lanesWithOpenSubmissions(this.#context.pool, messageClass)) {
+      const adapter = this.#adapterFor(lane);
+      if (adapter === undefined) {
+        this.#explain(lane, [`this process has no account ${lane.provider}/${lane.account}`]);
+        continue;
+      }
+      const free = this.#freeFor(lane);
+      if (free <= 0) continue;
+      const got = await this.#markLane(lane, adapter, free);
+      if (got === 0) this.#explain(lane, await whyNotSending(this.#context.pool, lane, this.#policy.environment));
+      marked += got;
+    }
+    return marked > 0 ? 'some' : 'none';
+  }
+
+  /** Says why a lane with open submissions does not move; once a minute, not once a round. */
+  #explain(lane: LaneWork, reasons: readonly string[]): void {
+    const key = laneName(lane.routeId, lane.messageClass);
+    if (reasons.length === 0 || Date.now() - (this.#explainedAt.get(key) ?? 0) < EXPLAIN_EVERY_MS) return;
+    this.#explainedAt.set(key, Date.now());
+    this.#context.log.warn({ route: lane.routeId, message_class: lane.messageClass, reasons }, 'not_sending');
+  }
+
+  /** Waits for the requests in flight; each has a deadline of its own. */
+  async drain(): Promise<void> {
+    while (this.#inFlight.size > 0) await Promise.allSettled([...this.#inFlight]);
+  }
+
+  #freeFor(lane: LaneWork): number {
+    const { concurrency } = this.#policy;
+    const reserved = lane.messageClass === 'otp' ? 0 : Math.floor(concurrency * RESERVED_FOR_OTP);
+    return concurrency - reserved - this.#inFlight.size;
+  }
+
+  async #markLane(lane: LaneWork, adapter: Adapter, free: number): Promise<number> {
+    // Read before the statement is sent: the age of a mark counts from there.
+    const clocks = readClocks();
+    const submissions = await markNext(this.#context.pool, {
+      routeId: lane.routeId,
+      messageClass: lane.messageClass,
+      limit: free,
+      workerId: this.#context.worker.id,
+      environment: this.#policy.environment,
+      leaseMs: this.#policy.leaseMs,
+    });
+    for (const submission of submissions) {
+      const flight = this.#send(submission, adapter, clocks).finally(() => {
+        this.#inFlight.delete(flight);
+        this.onFree();
+      });
+      this.#inFlight.add(flight);
+    }
+    if (submissions.length > 0) await this.#context.wakeUps.send('claim', laneName(lane.routeId, lane.messageClass));
+    return submissions.length;
+  }
+
+  async #send(submission: MarkedSubmission, adapter: Adapter, clocks: ClockReading): Promise<void> {
+    const startedMs = Date.now();
+    let outcome: Outcome;
+    const request = buildRequest(submission);
+    if ('unbuildable' in request) {
+      outcome = {
+        kind: 'refused',
+        scope: 'permanent',
+        retryAfterMs: null,
+        reply: { httpStatus: null, raw: null, statusCode: null, reason: request.unbuildable },
+      };
+    } else {
+      try {
+        outcome = await adapter.submit(request, startSendBudget(clocks, this.#policy.sendBudgetMs));
+      } catch (error) {
+        // An adapter does not throw; if one does, nobody knows what left.
+        outcome = {
+          kind: 'ambiguous',
+          detail: `adapter failed: ${(error as Error).message}`,
+          unmappedCode: null,
+          reply: { httpStatus: null, raw: null, statusCode: null, reason: null },
+        };
+      }
+    }
+    const judged = judgeOutcome(submission, outcome, this.#policy);
+    await this.#batcher(laneName(submission.routeId, submission.messageClass)).add(judged);
+    await this.#review(submission, outcome);
+    const labels = { message_class: submission.messageClass, outcome: judged.state };
+    this.#outcomes.inc(labels);
+    this.#seconds.observe(labels, (Date.now() - startedMs) / 1000);
+    this.#log(submission, judged);
+  }
+
+  #batcher(lane: string): Batcher<SubmissionOutcome> {
+    const known = this.#batchers.get(lane);
+    if (known !== undefined) return known;
+    const batcher = new Batcher<SubmissionOutcome>(LARGEST_FLIGHT, async (outcomes) => {
+      const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes);
+      if (applied.stale.length > 0) this.#context.log.warn({ submissions: applied.stale }, 'outcome_stale');
+    });
+    this.#batchers.set(lane, batcher);
+    return batcher;
+  }
+
+  /** What an outcome shows that only a person can settle. */
+  async #review(submission: MarkedSubmission, outcome: Outcome): Promise<void> {
+    const about = { routeId: submission.routeId, submission };
+    const items = [];
+    if (outcome.kind === 'accepted' && outcome.strangers.length > 0)
+      items.push({
+        kind: 'stranger_in_reply',
+        subject: `submission ${submission.id}`,
+        evidence: { numbers: outcome.strangers.length },
+      });
+    if (outcome.kind === 'ambiguous' && outcome.unmappedCode !== null)
+      items.push({
+        kind: 'unmapped_code',
+        subject: `route ${submission.routeId} code ${outcome.unmappedCode}`,
+        evidence: { code: outcome.unmappedCode, reason: outcome.reply.reason, first_submission: submission.id },
+      });
+    if (outcome.kind === 'refused' && outcome.scope === 'permanent' && outcome.reply.httpStatus === null)
+      items.push({
+        kind: 'not_buildable',
+        subject: `submission ${submission.id}`,
+        evidence: { reason: outcome.reply.reason },
+      });
+    if (outcome.kind === 'refused' && outcome.scope === 'account')
+      items.push({
+        kind: 'account_refused',
+        subject: `route ${submission.routeId} code ${outcome.reply.statusCode}`,
+        evidence: { code: outcome.reply.statusCode, reason: outcome.reply.reason },
+      });
+    for (const item of items) {
+      try {
+        await durably(this.#context.pool, (sql) => openReview(sql, { ...about, ...item }));
+      } catch (err) {
+        this.#context.log.warn({ err, kind: item.kind }, 'review_not_opened');
+      }
+    }
+  }
+
+  #log(submission: MarkedSubmission, judged: SubmissionOutcome): void {
+    const rows = new Map(submission.rows.map((row) => [row.id, row]));
+    for (const row of judged.rows) {
+      const source = rows.get(row.id);
+      if (source === undefined) continue;
+      this.#context.log.info(
+        {
+          attempt_key: source.attemptKey,
+          recipient: maskRecipient(source.recipient),
+          submission: submission.id,
+          outcome: judged.state,
+          state: row.to,
+          reason: row.reason,
+          provider_txn_id: judged.providerTxnId,
+          status_code: judged.statusCode,
+        },
+        'submitted',
+      );
+    }
+  }
+}

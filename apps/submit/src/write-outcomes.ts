@@ -1,0 +1,103 @@
+import {
+  type AppliedOutcomes,
+  applyOutcomes,
+  durably,
+  openReview,
+  type SubmissionOutcome,
+} from '@sendledger/core/ledger';
+import type { Log } from '@sendledger/worker';
+import type pg from 'pg';
+
+const FIRST_PAUSE_MS = 50;
+const LONGEST_PAUSE_MS = 5_000;
+
+/**
+ * Writes outcomes until they are written. A reply is evidence that nobody else has: a database that is away is waited for;
+ * a row that cannot be written is set apart by bisection and reviewed, and the others go on.
+ */
+export async function writeOutcomes(
+  pool: pg.Pool,
+  log: Log,
+  outcomes: readonly SubmissionOutcome[],
+): Promise<AppliedOutcomes> {
+  for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
+    try {
+      return await durably(pool, (sql) => applyOutcomes(sql, outcomes));
+    } catch (err) {
+      if (isAboutData(err)) return setApart(pool, log, outcomes, err);
+      log.warn({ err, submissions: outcomes.length }, 'outcome_write_delayed');
+      await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    }
+  }
+}
+
+/** Class 22 (data exception) and 23 (integrity): the same rows would fail again. Everything else may pass by itself. */
+function isAboutData(error: unknown): boolean {
+  const code = (error as { code?: unknown }).code;
+  return typeof code === 'string' && (code.startsWith('22') || code.startsWith('23'));
+}
+
+async function setApart(
+  pool: pg.Pool,
+  log: Log,
+  outcomes: readonly SubmissionOutcome[],
+  cause: unknown,
+): Promise<AppliedOutcomes> {
+  if (outcomes.length > 1) {
+    const half = Math.ceil(outcomes.length / 2);
+    const first = await writeOutcomes(pool, log, outcomes.slice(0, half));
+    const second = await writeOutcomes(pool, log, outcomes.slice(half));
+    return {
+      submissions: [...first.submissions, ...second.submissions],
+      rows: first.rows + second.rows,
+      late: first.late + second.late,
+      stale: [...first.stale, ...second.stale],
+    };
+  }
+  const [outcome] = outcomes;
+  if (outcome === undefined) return { submissions: [], rows: 0, late: 0, stale: [] };
+  const bare = withoutForeignText(outcome);
+  if (bare !== outcome) {
+    try {
+      return await durably(pool, (sql) => applyOutcomes(sql, [bare]));
+    } catch (err) {
+      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
+    }
+  }
+  // Not even without the provider's words: the lease ends in `unknown`, and a person looks at what came.
+  log.error({ err: cause, submission: outcome.id }, 'outcome_not_writable');
+  await durably(pool, (sql) =>
+    openReview(sql, {
+      kind: 'outcome_not_writable',
+      subject: `submission ${outcome.id}`,
+      submission: outcome,
+      evidence: {
+        state: outcome.state,
+        provider_txn_id: printable(outcome.providerTxnId),
+        http_status: outcome.httpStatus,
+      },
+    }),
+  );
+  return { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+}
+
+/** The same outcome with only what the ledger itself wrote: bad bytes come from outside. */
+function withoutForeignText(outcome: SubmissionOutcome): SubmissionOutcome {
+  return {
+    ...outcome,
+    rawReply: null,
+    statusCode: printable(outcome.statusCode),
+    providerTxnId: printable(outcome.providerTxnId),
+    reason: printable(outcome.reason) ?? 'unprintable',
+    rows: outcome.rows.map((row) => ({ ...row, cause: printable(row.cause) })),
+  };
+}
+
+function printable(text: string | null): string | null {
+  return text === null
+    ? null
+    : text
+        .toWellFormed()
+        .replaceAll(/\p{Cc}/gu, '')
+        .slice(0, 1_000);
+}

@@ -1,0 +1,139 @@
+import { isTimeZone, readInstant } from './instant.ts';
+import { type Message, messageSchema, type PreparedMessage } from './message.ts';
+import { readContent } from './message-content.ts';
+import { type MessageFault, type MessageProblem, problem } from './message-problem.ts';
+import { readRecipients } from './message-recipients.ts';
+import { shapeProblems } from './message-shape.ts';
+import { eventIdFault, foreignIdFault, nameFault, smsSenderFault, textFault } from './message-text.ts';
+import type { MessageChannel } from './state.ts';
+import type { MessageTemplate } from './template.ts';
+
+/** What a message is judged by besides itself. Nothing here is asked of a network or a clock. */
+export interface PrepareContext {
+  /** Used where the message names none. */
+  readonly tenant?: string | undefined;
+  readonly now: Date;
+  /** ISO country by whose rules the tenant's numbers without a country code are read. */
+  defaultRegion(tenantId: string): string | undefined;
+  /** The template in that version, or in its highest; undefined when there is none that may be used. */
+  template(id: string, version: number | undefined): MessageTemplate | undefined;
+}
+
+export type Prepared =
+  | { readonly ok: true; readonly rows: readonly PreparedMessage[] }
+  | {
+      readonly ok: false;
+      readonly problems: readonly MessageProblem[];
+      /**
+       * Rows of the recipients that no problem concerns, in the order of `to`. Empty when the whole message is refused: then
+       * some problem's `to` is null.
+       */
+      readonly rows: readonly PreparedMessage[];
+    };
+
+/**
+ * Turns a message into one row per recipient, or says everything that is wrong with it. Pure; raises nothing for data, whatever
+ * its shape. Cheap checks come first: a megabyte of text is refused by its length before a character is looked at.
+ */
+export function prepareMessage(input: unknown, context: PrepareContext): Prepared {
+  const parsed = messageSchema.safeParse(input);
+  if (!parsed.success) return refused(parsed.error.issues.flatMap((issue) => shapeProblems(issue, input)));
+  const message = parsed.data;
+  const channel = message.channel ?? 'sms';
+
+  const tenant = message.tenant ?? context.tenant;
+  const found: MessageProblem[] = [
+    ...(tenant === undefined ? [problem('tenant', 'missing')] : []),
+    ...nameProblems(message, tenant),
+    ...senderProblems(message.sender, channel),
+  ];
+  const times = readTimes(message, context.now);
+  found.push(...times.problems);
+  if (message.class === 'otp' && message.onProvenAbsent === 'replay') {
+    found.push(problem('onProvenAbsent', 'otp_replay'));
+  }
+  const content = readContent(message, channel, (id, version) => context.template(id, version));
+  if (!content.ok) found.push(...content.problems);
+  const recipients = readRecipients(message, channel, context.defaultRegion(tenant ?? ''));
+  if (found.length > 0 || tenant === undefined || !content.ok) return refused([...found, ...recipients.problems]);
+
+  const shared = {
+    tenant_id: tenant,
+    channel,
+    message_class: message.class,
+    sender_id: message.sender ?? content.template?.senderId ?? null,
+    event_type: message.event.type,
+    event_id: message.event.id,
+    event_version: message.event.version === undefined ? null : String(message.event.version),
+    key_template: message.key?.template ?? null,
+    key_version: message.key?.version ?? null,
+    key_step: message.key?.step ?? null,
+    key_bucket: message.key?.bucket ?? null,
+    ...content.columns,
+    route: message.route ?? null,
+    scheduled_for: times.scheduledFor?.toISOString() ?? null,
+    scheduled_tz: message.scheduledTz ?? null,
+    submit_by: times.submitBy?.toISOString() ?? null,
+    campaign_id: message.campaign ?? null,
+    on_proven_absent: message.onProvenAbsent ?? (message.class === 'otp' ? 'stop' : 'replay'),
+  };
+  const rows = recipients.numbers.map((recipient) => ({ ...shared, ...recipient }));
+  return recipients.problems.length === 0 ? { ok: true, rows } : { ok: false, problems: recipients.problems, rows };
+}
+
+function refused(problems: readonly MessageProblem[]): Prepared {
+  return { ok: false, problems, rows: [] };
+}
+
+function nameProblems(message: Message, tenant: string | undefined): MessageProblem[] {
+  const checks: readonly [string, string | undefined, (text: string) => MessageFault | undefined][] = [
+    ['tenant', tenant, nameFault],
+    ['event.type', message.event.type, nameFault],
+    ['event.id', message.event.id, eventIdFault],
+    ['event.version', typeof message.event.version === 'string' ? message.event.version : undefined, nameFault],
+    ['key.template', message.key?.template, nameFault],
+    ['key.version', message.key?.version, nameFault],
+    ['key.step', message.key?.step, nameFault],
+    ['key.bucket', message.key?.bucket, nameFault],
+    ['template.id', message.template?.id, foreignIdFault],
+    ['dlt.entityId', message.dlt?.entityId, foreignIdFault],
+    ['dlt.templateId', message.dlt?.templateId, foreignIdFault],
+    ['route', message.route, foreignIdFault],
+    ['campaign', message.campaign, foreignIdFault],
+  ];
+  return checks.flatMap(([field, value, fault]) => {
+    const reason = value === undefined ? undefined : fault(value);
+    return reason === undefined ? [] : [problem(field, reason)];
+  });
+}
+
+function senderProblems(sender: string | undefined, channel: MessageChannel): MessageProblem[] {
+  if (sender === undefined) return [];
+  const reason = nameFault(sender) ?? (channel === 'sms' ? smsSenderFault(sender) : undefined);
+  return reason === undefined ? [] : [problem('sender', reason)];
+}
+
+function readTimes(message: Message, now: Date) {
+  const problems: MessageProblem[] = [];
+  const read = (field: string, value: string | Date | undefined): Date | undefined => {
+    if (value === undefined) return undefined;
+    const fault = typeof value === 'string' && value.length <= 64 ? textFault(value) : undefined;
+    const instant = fault === undefined ? readInstant(value) : { ok: false as const, reason: fault };
+    if (instant.ok) return instant.at;
+    problems.push(problem(field, instant.reason));
+    return undefined;
+  };
+  const scheduledFor = read('scheduledFor', message.scheduledFor);
+  const submitBy = read('submitBy', message.submitBy);
+  if (submitBy !== undefined) {
+    if (submitBy <= now) problems.push(problem('submitBy', 'past'));
+    else if (scheduledFor !== undefined && submitBy <= scheduledFor) {
+      problems.push(problem('submitBy', 'before_schedule'));
+    }
+  }
+  if (message.scheduledTz !== undefined) {
+    const fault = nameFault(message.scheduledTz) ?? (isTimeZone(message.scheduledTz) ? undefined : 'unknown_zone');
+    if (fault !== undefined) problems.push(problem('scheduledTz', fault));
+  }
+  return { problems, scheduledFor, submitBy };
+}

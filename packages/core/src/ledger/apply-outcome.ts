@@ -1,0 +1,193 @@
+import type { RowRef } from './identity.ts';
+import { rowKeys } from './identity.ts';
+import { countOf, rowsOf, type Sql } from './sql.ts';
+
+/** What became of one request, judged row by row; see the gateway's closed outcome set. */
+export interface SubmissionOutcome extends RowRef {
+  readonly leaseToken: string;
+  readonly state: 'accepted' | 'refused' | 'not_sent' | 'ambiguous';
+  /** Our classification: `accepted`, `throttled`, `timeout`, … */
+  readonly reason: string;
+  /** Why nothing can have left; only with `not_sent`. */
+  readonly proof: string | null;
+  readonly providerTxnId: string | null;
+  readonly statusCode: string | null;
+  readonly httpStatus: number | null;
+  /** Bounded and redacted before it gets here. */
+  readonly rawReply: Uint8Array | null;
+  /** When the provider's report is read first, in ms from now; null where there is nothing to read. */
+  readonly pollInMs: number | null;
+  readonly rows: readonly RowOutcome[];
+}
+
+export interface RowOutcome extends RowRef {
+  readonly to: 'submitted' | 'rejected' | 'retry' | 'unknown';
+  readonly reason: string | null;
+  /** The provider's own words, verbatim. */
+  readonly cause: string | null;
+  /** Whether this was a try in the provider's eyes: what was not sent uses up none. */
+  readonly countsAsAttempt: boolean;
+  /** With `retry`: when it is due again, in ms from now. */
+  readonly retryInMs: number | null;
+}
+
+export interface AppliedOutcomes {
+  /** Submissions whose outcome was written by this call. */
+  readonly submissions: readonly string[];
+  /** Rows moved out of `claimed`. */
+  readonly rows: number;
+  /** Rows moved out of `unknown` by a reply that came after its lease. */
+  readonly late: number;
+  /** Submissions that were no longer waiting for this outcome: applied before, or owned by somebody else. */
+  readonly stale: readonly string[];
+}
+
+/**
+ * Locks what is still waiting for these outcomes: marked, or ambiguous with something better than ambiguous to say. The
+ * lease token is what makes a second application, or one by a worker of a lost timeline, find nothing.
+ */
+export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at from sendledger.submission s
+  where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
+    and s.lease_token = ($4::uuid[])[array_position($1::bigint[], s.id)]
+    and (s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[array_position($1::bigint[], s.id)] <> 'ambiguous'))
+  order by s.id
+  for update`;
+
+export const SETTLE_SUBMISSIONS = `update sendledger.submission s
+  set (state, responded_at, outcome_reason, outcome_proof, provider_txn_id, provider_status_code, http_status, raw_reply, poll_at) = (
+    select (($4::text[])[x.pos])::sendledger.submission_state, now(), ($5::text[])[x.pos], ($6::text[])[x.pos], ($7::text[])[x.pos],
+      ($8::text[])[x.pos], (($9::integer[])[x.pos])::smallint, coalesce(s.raw_reply, ($10::bytea[])[x.pos]),
+      now() + ($11::double precision[])[x.pos] * interval '1 ms'
+    from (select array_position($1::bigint[], s.id) as pos) x)
+  where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state in ('marked', 'ambiguous')`;
+
+/** Cost is copied from the quote, which is frozen since the claim: what the row says was agreed before the request left. */
+export const MOVE_CLAIMED = `update sendledger.outbound_message m
+  set (state, state_reason, provider_cause, attempt_count, due_at, updated_at,
+       requested_at, provider_txn_id, provider_status_code,
+       submitted_at, receipt_by, billable_units, cost, cost_currency, cost_source) = (
+    select x.state, ($5::text[])[x.pos], ($6::text[])[x.pos], m.attempt_count + ($7::integer[])[x.pos],
+      case when x.state = 'retry' then now() + ($8::double precision[])[x.pos] * interval '1 ms' else m.due_at end, now(),
+      ($10::timestamptz[])[x.sub],
+      case when x.state in ('submitted', 'rejected', 'unknown') then ($11::text[])[x.sub] else m.provider_txn_id end,
+      ($12::text[])[x.sub],
+      case when x.state = 'submitted' then now() end,
+      case when x.state = 'submitted' then greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
+        where l.route_id = m.route_id and l.message_class = m.message_class) end,
+      case when x.state = 'submitted' then m.quoted_units end, case when x.state = 'submitted' then m.quoted_cost end,
+      case when x.state = 'submitted' then m.quoted_currency end,
+      case when x.state = 'submitted' then 'quote'::sendledger.cost_source end
+    from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state, array_position($9::bigint[], m.submission_id) as sub
+      from (select array_position($1::bigint[], m.id) as pos) p) x)
+  where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'claimed'
+    and m.submission_id = any ($9::bigint[])`;
+
+/** A reply after its lease is evidence, and always lands: accepted makes unknown rows submitted and billed. */
+export const LATE_ACCEPTED = `update sendledger.outbound_message m
+  set (state, state_reason, updated_at, reconciled_at, provider_txn_id, provider_status_code, submitted_at, receipt_by,
+       billable_units, cost, cost_currency, cost_source) = (
+    select 'submitted'::sendledger.message_state, 'late_reply', now(), now(), ($5::text[])[x.sub], ($6::text[])[x.sub],
+      m.requested_at, greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
+        where l.route_id = m.route_id and l.message_class = m.message_class),
+      m.quoted_units, m.quoted_cost, m.quoted_currency, 'quote'::sendledger.cost_source
+    from (select array_position($4::bigint[], m.submission_id) as sub) x)
+  where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'
+    and m.submission_id = any ($4::bigint[])`;
+
+/** A late refusal, or proof that nothing was sent, is proof of absence: unknown rows fail with that as their reason. */
+export const LATE_ABSENT = `update sendledger.outbound_message m
+  set state = 'failed', updated_at = now(), reconciled_at = now(),
+    state_reason = ($5::text[])[array_position($1::bigint[], m.id)], provider_cause = ($6::text[])[array_position($1::bigint[], m.id)]
+  where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'
+    and m.submission_id = any ($4::bigint[])`;
+
+/**
+ * marked → its outcome, and its rows out of `claimed`: recipients the provider refused are rejected and unbilled, the rest
+ * follow the outcome. Applying the same outcome twice changes nothing.
+ */
+export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<AppliedOutcomes> {
+  if (outcomes.length === 0) return { submissions: [], rows: 0, late: 0, stale: [] };
+  const waiting = await lockWaiting(sql, outcomes);
+  const mine = outcomes.filter((o) => waiting.has(o.id));
+  const stale = outcomes.filter((o) => !waiting.has(o.id)).map((o) => o.id);
+  if (mine.length === 0) return { submissions: [], rows: 0, late: 0, stale };
+  await settleSubmissions(sql, mine);
+
+  const onTime = mine.filter((o) => waiting.get(o.id)?.state === 'marked');
+  const late = mine.filter((o) => waiting.get(o.id)?.state === 'ambiguous');
+  const rows = await moveClaimed(sql, onTime, waiting);
+  return { submissions: mine.map((o) => o.id), rows, late: await moveUnknown(sql, late), stale };
+}
+
+type Waiting = Map<string, { readonly state: string; readonly requestedAt: Date }>;
+
+async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<Waiting> {
+  const [ids, earliest, latest] = rowKeys(outcomes);
+  const rows = await rowsOf<{ id: string; state: string; requested_at: Date }>(sql, LOCK_WAITING, [
+    ids,
+    earliest,
+    latest,
+    outcomes.map((o) => o.leaseToken),
+    outcomes.map((o) => o.state),
+  ]);
+  return new Map(rows.map((row) => [row.id, { state: row.state, requestedAt: row.requested_at }]));
+}
+
+async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
+  const [ids, earliest, latest] = rowKeys(outcomes);
+  await sql.query(SETTLE_SUBMISSIONS, [
+    ids,
+    earliest,
+    latest,
+    outcomes.map((o) => o.state),
+    outcomes.map((o) => o.reason),
+    outcomes.map((o) => o.proof),
+    outcomes.map((o) => o.providerTxnId),
+    outcomes.map((o) => o.statusCode),
+    outcomes.map((o) => o.httpStatus),
+    outcomes.map((o) => (o.rawReply === null ? null : Buffer.from(o.rawReply))),
+    outcomes.map((o) => o.pollInMs),
+  ]);
+}
+
+async function moveClaimed(sql: Sql, outcomes: readonly SubmissionOutcome[], waiting: Waiting): Promise<number> {
+  const rows = outcomes.flatMap((o) => o.rows);
+  if (rows.length === 0) return 0;
+  const [ids, earliest, latest] = rowKeys(rows);
+  return countOf(sql, MOVE_CLAIMED, [
+    ids,
+    earliest,
+    latest,
+    rows.map((r) => r.to),
+    rows.map((r) => r.reason),
+    rows.map((r) => r.cause),
+    rows.map((r) => (r.countsAsAttempt ? 1 : 0)),
+    rows.map((r) => r.retryInMs),
+    outcomes.map((o) => o.id),
+    outcomes.map((o) => waiting.get(o.id)?.requestedAt ?? null),
+    outcomes.map((o) => o.providerTxnId),
+    outcomes.map((o) => o.statusCode),
+  ]);
+}
+
+async function moveUnknown(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<number> {
+  let moved = 0;
+  const ids = outcomes.map((o) => o.id);
+  const accepted = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'submitted'));
+  if (accepted.length > 0)
+    moved += await countOf(sql, LATE_ACCEPTED, [
+      ...rowKeys(accepted),
+      ids,
+      outcomes.map((o) => o.providerTxnId),
+      outcomes.map((o) => o.statusCode),
+    ]);
+  const absent = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry'));
+  if (absent.length > 0)
+    moved += await countOf(sql, LATE_ABSENT, [
+      ...rowKeys(absent),
+      ids,
+      absent.map((r) => `late_${r.reason ?? 'refusal'}`),
+      absent.map((r) => r.cause),
+    ]);
+  return moved;
+}

@@ -1,0 +1,18 @@
+/**
+ * SQL condition: some cancellation covers message `m`. Rows created after the cancellation are covered too, up to
+ * `covers_until`; a replay made after it is not, because its `created_at` is later than the fact and it names what it
+ * replaces. One branch per index of the table.
+ */
+export const COVERED_BY_CANCELLATION = `(
+     exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+  or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
+       and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
+  or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
+       and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
+  or (m.campaign_id is not null and exists (select from sendledger.cancellation c where c.kind = 'campaign'
+       and c.tenant_id = m.tenant_id and c.campaign_id = m.campaign_id
+       and (c.covers_until is null or m.created_at <= c.covers_until) and (m.replaces_id is null or m.created_at <= c.created_at)))
+  or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
+       and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
+       and (m.replaces_id is null or m.created_at <= c.created_at))
+)`;

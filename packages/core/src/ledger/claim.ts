@@ -1,0 +1,234 @@
+import type pg from 'pg';
+import type { MessageClass } from '../domain/state.ts';
+import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
+import { type LaneRef, rowKeys } from './identity.ts';
+import { openReview } from './open-review.ts';
+import { type PickedRow, planSubmissions } from './plan-submissions.ts';
+import { rowsOf, type Sql } from './sql.ts';
+import { durably } from './transaction.ts';
+
+export interface ClaimRequest extends LaneRef {
+  /** Rows looked at in one transaction. */
+  readonly limit: number;
+  /** How long the submissions wait for their mark before they are released. */
+  readonly leaseMs: number;
+  readonly workerId: string;
+}
+
+export interface ClaimResult {
+  readonly rows: number;
+  readonly submissions: number;
+  /** Rows without a price: they stay pending with reason `no_rate`, and are looked at again later. */
+  readonly unpriced: number;
+  /** Rows a cancellation covers. */
+  readonly cancelled: number;
+  /** As many rows were due as were looked at: come back at once. */
+  readonly more: boolean;
+}
+
+const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 0, more: false };
+
+/**
+ * pending|retry → claimed: takes the next due rows of a lane, quotes their price and groups them into submissions under a
+ * lease, in one short transaction. Rows another claimer holds are skipped, not waited for.
+ */
+export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
+  return durably(pool, async (sql) => {
+    const gate = await openGate(sql, request);
+    if (gate === undefined || gate.room <= 0) return NOTHING;
+    const limit = Math.min(request.limit, gate.room * gate.maxBatch);
+    const picked = await pickDue(sql, request, limit, gate.maxBatch);
+    if (picked.length === 0) return NOTHING;
+
+    const covered = picked.filter((row) => row.cancelled);
+    if (covered.length > 0) await cancelCovered(sql, covered);
+
+    const prices = await quote(sql, request.routeId, [...new Set(picked.map((row) => row.priceKey))]);
+    const unpriced = picked.filter((row) => !row.cancelled && !prices.has(row.priceKey));
+    if (unpriced.length > 0) await postponeUnpriced(sql, request, unpriced);
+
+    const priced = picked.filter((row) => !row.cancelled && prices.has(row.priceKey));
+    const planned = planSubmissions(priced, gate);
+    const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
+    if (rows.length > 0) {
+      const [ids, earliest, latest] = rowKeys(rows.map((r) => r.row));
+      const quotes = rows.map((r) => prices.get(r.row.priceKey));
+      const written = await sql.query(CLAIM, [
+        request.routeId,
+        request.messageClass,
+        request.workerId,
+        request.leaseMs,
+        gate.epochNo,
+        planned.map((s) => s.rows.length),
+        planned.map((s) => s.notAfter),
+        ids,
+        earliest,
+        latest,
+        rows.map((r) => r.group),
+        quotes.map((q) => q?.price ?? null),
+        quotes.map((q) => q?.currency ?? null),
+      ]);
+      // The rows are locked by this transaction, so each is still where it was picked.
+      if (written.rowCount !== rows.length)
+        throw new Error(`claim wrote ${written.rowCount} of ${rows.length} locked rows`);
+    }
+    return {
+      rows: rows.length,
+      submissions: planned.length,
+      unpriced: unpriced.length,
+      cancelled: covered.length,
+      more: picked.length >= limit,
+    };
+  });
+}
+
+interface Gate {
+  readonly maxBatch: number;
+  readonly room: number;
+  readonly epochNo: number;
+}
+
+/**
+ * What the route takes now. Room counts submissions not yet marked, so that leases do not run out in the queue; two
+ * claimers may overshoot it by a batch each, which costs a release and nothing else. A breaker that is open, a pause or a
+ * hold leaves rows pending; the mark is what enforces them.
+ */
+async function openGate(sql: Sql, lane: LaneRef): Promise<Gate | undefined> {
+  const [gate] = await rowsOf<{ max_batch: number; room: number; epoch_no: number }>(
+    sql,
+    `select case when $2::sendledger.message_class = 'otp' then 1 else r.max_batch end as max_batch, e.epoch_no,
+       r.max_open_submissions - (select count(*) from sendledger.submission s where s.route_id = r.id and s.state = 'open')::integer as room
+     from sendledger.route r
+     join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
+     cross join sendledger.dataset_epoch e
+     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and r.breaker_state = 'closed'
+       and e.status = 'ok'`,
+    [lane.routeId, lane.messageClass],
+  );
+  return gate && { maxBatch: gate.max_batch, room: gate.room, epochNo: gate.epoch_no };
+}
+
+interface DueRow extends PickedRow {
+  readonly priceKey: string;
+  readonly cancelled: boolean;
+}
+
+/**
+ * The next due rows by `outbound_message_claim`. Rows whose `submit_by` ends within the lease are left to the expiry
+ * sweep. No bound on `created_at`: it would strand scheduled and recovered rows.
+ */
+export const PICK_DUE = `select m.id, m.created_at, m.recipient, m.submit_by, m.message_class::text || ':' || coalesce(m.country, '*') as price_key,
+    case when $5::boolean then md5(row(m.tenant_id, m.sender_id, m.body, m.encoding, m.dlt_entity_id, m.dlt_template_id)::text) end as content,
+    ${COVERED_BY_CANCELLATION} as cancelled
+  from sendledger.outbound_message m
+  where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
+    and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
+  order by m.due_at, m.id
+  limit $3
+  for update skip locked`;
+
+async function pickDue(sql: Sql, request: ClaimRequest, limit: number, maxBatch: number): Promise<DueRow[]> {
+  const rows = await rowsOf<{
+    id: string;
+    created_at: Date;
+    recipient: string;
+    submit_by: Date;
+    price_key: string;
+    content: string | null;
+    cancelled: boolean;
+  }>(sql, PICK_DUE, [request.routeId, request.messageClass, limit, request.leaseMs, maxBatch > 1]);
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    recipient: row.recipient,
+    submitBy: row.submit_by,
+    priceKey: row.price_key,
+    content: row.content,
+    cancelled: row.cancelled,
+  }));
+}
+
+/** The most exact valid rate per price key: `otp:IN`, else `otp:*`, else `*`. */
+async function quote(
+  sql: Sql,
+  routeId: string,
+  priceKeys: readonly string[],
+): Promise<Map<string, { price: string; currency: string }>> {
+  const rows = await rowsOf<{ key: string; price: string; currency: string }>(
+    sql,
+    `select distinct on (k.key) k.key, c.price::text as price, c.currency
+     from unnest($2::text[]) as k(key)
+     cross join lateral unnest(array[k.key, split_part(k.key, ':', 1) || ':*', '*']) with ordinality as wanted(price_key, rank)
+     join sendledger.rate_card c on c.route_id = $1 and c.price_key = wanted.price_key and c.valid @> now()
+     order by k.key, wanted.rank`,
+    [routeId, priceKeys],
+  );
+  return new Map(rows.map((row) => [row.key, { price: row.price, currency: row.currency }]));
+}
+
+/**
+ * Submissions first, then the rows that read their ids: the guard demands that a row is claimed into a submission that is
+ * there and open. Per-row values are taken by position; a join of a parameter list flips plans when statistics are stale.
+ * The quote is made here, in SQL, and copied to the cost when the provider accepts.
+ */
+export const CLAIM = `with plan as materialized (
+    select p.ord, p.size, p.not_after, nextval('sendledger.submission_id_seq') as id
+    from unnest($6::integer[], $7::timestamptz[]) with ordinality as p(size, not_after, ord)
+  ), made as (
+    insert into sendledger.submission (id, route_id, message_class, size, epoch_no, not_after, claimed_by, lease_until)
+    select p.id, $1::bigint, $2::sendledger.message_class, p.size, $5::integer, p.not_after, $3::bigint, now() + $4 * interval '1 ms'
+    from plan p
+    returning id
+  ), ids as materialized (
+    select array_agg(p.id order by p.ord) as of_group from plan p
+  )
+  update sendledger.outbound_message m
+  set (state, state_reason, claimed_at, updated_at, submission_id, submission_created_at, quoted_units, quoted_cost, quoted_currency) = (
+    select 'claimed'::sendledger.message_state, null::text, now(), now(), (select of_group from ids)[($11::integer[])[x.pos]], date_trunc('milliseconds', now()),
+      m.segments, round(m.segments * ($12::numeric[])[x.pos], 4), ($13::text[])[x.pos]
+    from (select array_position($8::bigint[], m.id) as pos) x)
+  where m.id = any ($8::bigint[]) and m.created_at >= $9 and m.created_at <= $10 and m.state in ('pending', 'retry')`;
+
+async function cancelCovered(sql: Sql, rows: readonly DueRow[]): Promise<void> {
+  const [ids, earliest, latest] = rowKeys(rows);
+  await sql.query(
+    `update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state in ('pending', 'retry')`,
+    [ids, earliest, latest],
+  );
+}
+
+/** A row without a rate is never sent. It is looked at again after a pause that grows with its age, from 30 s to an hour. */
+async function postponeUnpriced(sql: Sql, lane: LaneRef, rows: readonly DueRow[]): Promise<void> {
+  const [ids, earliest, latest] = rowKeys(rows);
+  await sql.query(
+    `update sendledger.outbound_message m
+     set state_reason = 'no_rate', updated_at = now(),
+         due_at = now() + least(greatest(now() - m.created_at, interval '30 s'), interval '1 h')
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state in ('pending', 'retry')`,
+    [ids, earliest, latest],
+  );
+  for (const priceKey of new Set(rows.map((row) => row.priceKey)))
+    await openReview(sql, {
+      kind: 'no_rate',
+      subject: `route ${lane.routeId} ${priceKey}`,
+      routeId: lane.routeId,
+      evidence: { price_key: priceKey, remedy: 'add a rate for this route and price key' },
+    });
+}
+
+/** Lanes of a class that have something due. One index probe per lane, whatever the length of its queue. */
+export async function lanesWithWork(sql: Sql, messageClass: MessageClass): Promise<LaneRef[]> {
+  const rows = await rowsOf<{ route_id: string; message_class: MessageClass }>(
+    sql,
+    `select l.route_id, l.message_class
+     from sendledger.lane l
+     join sendledger.route r on r.id = l.route_id
+     where l.message_class = $1::sendledger.message_class and l.paused_at is null and r.paused_at is null and not r.hold and r.retired_at is null
+       and exists (select from sendledger.outbound_message m
+         where m.route_id = l.route_id and m.message_class = l.message_class and m.state in ('pending', 'retry') and m.due_at <= now())
+     order by l.route_id`,
+    [messageClass],
+  );
+  return rows.map((row) => ({ routeId: row.route_id, messageClass: row.message_class }));
+}

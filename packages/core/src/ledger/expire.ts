@@ -1,0 +1,34 @@
+import { countOf, type Sql } from './sql.ts';
+
+/** pending|retry → expired where `submit_by` passed: the message is worthless now, and is counted rather than sent late. */
+export async function expireUnsubmitted(sql: Sql, limit: number): Promise<number> {
+  return countOf(
+    sql,
+    `with late as materialized (
+       select m.id, m.created_at from sendledger.outbound_message m
+       where m.state in ('pending', 'retry') and m.submit_by <= now()
+       order by m.submit_by limit $1 for update skip locked
+     )
+     update sendledger.outbound_message m
+     set state = 'expired', updated_at = now(), state_reason = coalesce(m.state_reason, 'submit_by_passed')
+     where m.id = any (array(select l.id from late l))
+       and m.created_at >= (select min(l.created_at) from late l) and m.created_at <= (select max(l.created_at) from late l)
+       and m.state in ('pending', 'retry')`,
+    [limit],
+  );
+}
+
+/**
+ * submitted → expired where the validity window is over, for submissions whose report was just read and applied: the last
+ * look comes first. The cost stays, it was charged at submission.
+ */
+export async function expireUnconfirmed(sql: Sql, submissionIds: readonly string[]): Promise<number> {
+  if (submissionIds.length === 0) return 0;
+  return countOf(
+    sql,
+    `update sendledger.outbound_message m
+     set state = 'expired', state_reason = 'no_receipt', updated_at = now(), reconciled_at = now()
+     where m.submission_id = any ($1::bigint[]) and m.state = 'submitted' and m.receipt_by <= now()`,
+    [submissionIds],
+  );
+}

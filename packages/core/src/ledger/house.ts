@@ -1,0 +1,161 @@
+import type { MessageChannel, MessageClass } from '../domain/state.ts';
+import type { MessageTemplate } from '../domain/template.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+export interface NewRoute {
+  /** Lower case letters, digits, `-` and `_`. */
+  readonly name: string;
+  readonly provider: string;
+  /** Which account of the provider; never a credential. */
+  readonly account: string;
+  readonly channel: MessageChannel;
+  readonly maxBatch: number;
+  readonly encodingRule: 'gsm7' | 'ascii';
+  /** IANA zone of the provider's clock strings. */
+  readonly providerZone: string;
+}
+
+/** Until when a message of a class is worth sending, and how long its receipt is waited for. */
+const LANE_DEFAULTS: Readonly<Record<MessageClass, { submitWithin: string; receiptWithin: string }>> = {
+  otp: { submitWithin: '10 minutes', receiptWithin: '1 day' },
+  transactional: { submitWithin: '1 day', receiptWithin: '3 days' },
+  promotional: { submitWithin: '1 day', receiptWithin: '3 days' },
+};
+
+/** Makes a route and its three lanes; a route of that name that is there already is answered and left as it is. */
+export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id: string; readonly made: boolean }> {
+  const [made] = await rowsOf<{ id: string }>(
+    sql,
+    `insert into sendledger.route (name, provider, account, channel, max_batch, encoding_rule, provider_zone)
+     values ($1, $2, $3, $4, $5, $6, $7) on conflict (name) do nothing returning id`,
+    [route.name, route.provider, route.account, route.channel, route.maxBatch, route.encodingRule, route.providerZone],
+  );
+  const [row] = made
+    ? [made]
+    : await rowsOf<{ id: string }>(sql, 'select id from sendledger.route where name = $1', [route.name]);
+  if (row === undefined) throw new Error(`route ${route.name} is neither new nor there`);
+  for (const [messageClass, within] of Object.entries(LANE_DEFAULTS))
+    await sql.query(
+      `insert into sendledger.lane (route_id, message_class, submit_within, receipt_within)
+       values ($1, $2, $3, $4) on conflict do nothing`,
+      [row.id, messageClass, within.submitWithin, within.receiptWithin],
+    );
+  return { id: row.id, made: made !== undefined };
+}
+
+export interface RouteRow {
+  readonly id: string;
+  readonly name: string;
+  readonly provider: string;
+  readonly account: string;
+  readonly channel: MessageChannel;
+  readonly maxBatch: number;
+  readonly paused: boolean;
+}
+
+export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
+  return rowsOf<RouteRow>(
+    sql,
+    `select r.id, r.name, r.provider, r.account, r.channel, r.max_batch as "maxBatch", r.paused_at is not null as paused
+     from sendledger.route r where r.retired_at is null order by r.id`,
+  );
+}
+
+export interface NewRate {
+  readonly routeId: string;
+  /** `<class>:<country>`, `<class>:*` or `*`. */
+  readonly priceKey: string;
+  readonly currency: string;
+  /** Decimal text, per unit (one recipient, one segment). */
+  readonly price: string;
+  readonly validFrom: Date | null;
+  readonly validTo: Date | null;
+}
+
+/** Adds a price. The database refuses one that overlaps another of the same route and key. */
+export async function addRate(sql: Sql, rate: NewRate): Promise<void> {
+  await sql.query(
+    `insert into sendledger.rate_card (route_id, price_key, currency, price, valid)
+     values ($1, $2, $3, $4::numeric, tstzrange($5::timestamptz, $6::timestamptz))`,
+    [rate.routeId, rate.priceKey, rate.currency, rate.price, rate.validFrom, rate.validTo],
+  );
+}
+
+export interface RateRow {
+  readonly route: string;
+  readonly priceKey: string;
+  readonly currency: string;
+  readonly price: string;
+  readonly valid: string;
+}
+
+export async function listRates(sql: Sql): Promise<RateRow[]> {
+  return rowsOf<RateRow>(
+    sql,
+    `select r.name as route, c.price_key as "priceKey", c.currency, c.price::text as price, c.valid::text as valid
+     from sendledger.rate_card c join sendledger.route r on r.id = c.route_id order by r.name, c.price_key, c.valid`,
+  );
+}
+
+/** The region in which numbers without a country code are read. */
+export async function setTenantRegion(sql: Sql, tenantId: string, region: string): Promise<void> {
+  await sql.query(
+    `insert into sendledger.tenant (tenant_id, default_region) values ($1, $2)
+     on conflict (tenant_id) do update set default_region = excluded.default_region`,
+    [tenantId, region],
+  );
+}
+
+/**
+ * Registers an approved template. A version is never changed once it is there: what was approved is what is sent. Answers
+ * whether it is new; the same version with other content is refused.
+ */
+export async function addTemplate(sql: Sql, template: MessageTemplate): Promise<'added' | 'same' | 'differs'> {
+  const values = [
+    template.id,
+    template.version,
+    template.channel,
+    template.messageClass,
+    template.body,
+    JSON.stringify(template.variables),
+    template.senderId,
+    template.dltEntityId,
+    template.dltTemplateId,
+  ];
+  const added = await rowsOf(
+    sql,
+    `insert into sendledger.message_template
+       (template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id)
+     values ($1, $2::integer, $3, $4, $5, $6::jsonb, $7, $8, $9)
+     on conflict do nothing returning 1`,
+    values,
+  );
+  if (added.length > 0) return 'added';
+  const same = await rowsOf(
+    sql,
+    `select 1 from sendledger.message_template t
+     where t.template_id = $1 and t.version = $2::integer
+       and (t.channel::text, t.message_class::text, t.body, t.variables) = ($3, $4, $5, $6::jsonb)
+       and (t.sender_id, t.dlt_entity_id::text, t.dlt_template_id::text) is not distinct from ($7::text, $8::text, $9::text)`,
+    values,
+  );
+  return same.length > 0 ? 'same' : 'differs';
+}
+
+export interface TemplateRow {
+  readonly id: string;
+  readonly version: string;
+  readonly channel: MessageChannel;
+  readonly messageClass: MessageClass;
+  readonly body: string;
+  readonly retired: boolean;
+}
+
+export async function listTemplates(sql: Sql): Promise<TemplateRow[]> {
+  return rowsOf<TemplateRow>(
+    sql,
+    `select t.template_id as id, t.version::text as version, t.channel, t.message_class as "messageClass", t.body,
+       t.retired_at is not null as retired
+     from sendledger.message_template t order by t.template_id, t.version`,
+  );
+}

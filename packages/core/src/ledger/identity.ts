@@ -1,0 +1,25 @@
+import type { MessageClass } from '../domain/state.ts';
+
+/** A message or submission by its whole key. `createdAt` has milliseconds, as in the table: the pair is exact. */
+export interface RowRef {
+  readonly id: string;
+  readonly createdAt: Date;
+}
+
+/** Route × message class: the unit of queueing. */
+export interface LaneRef {
+  readonly routeId: string;
+  readonly messageClass: MessageClass;
+}
+
+/** `[ids, earliest, latest]`: statements on hot tables name rows by `id = any($1)` and bound `created_at` to prune partitions. */
+export function rowKeys(refs: readonly RowRef[]): [string[], Date, Date] {
+  let earliest = Number.POSITIVE_INFINITY;
+  let latest = Number.NEGATIVE_INFINITY;
+  for (const ref of refs) {
+    earliest = Math.min(earliest, ref.createdAt.getTime());
+    latest = Math.max(latest, ref.createdAt.getTime());
+  }
+  if (refs.length === 0) return [[], new Date(0), new Date(0)];
+  return [refs.map((ref) => ref.id), new Date(earliest), new Date(latest)];
+}

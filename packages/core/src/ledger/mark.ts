@@ -1,0 +1,176 @@
+import type pg from 'pg';
+import type { MessageClass } from '../domain/state.ts';
+import type { LaneRef, RowRef } from './identity.ts';
+import { rowsOf, type Sql } from './sql.ts';
+import { durably } from './transaction.ts';
+
+export interface MarkRequest extends LaneRef {
+  /** Requests this worker can start now: it marks no more than it has free connections for. */
+  readonly limit: number;
+  readonly workerId: string;
+  /** The environment this worker was started in; a copied database under another name does not send. */
+  readonly environment: string;
+  /** Request deadline plus margin. */
+  readonly leaseMs: number;
+}
+
+/** A submission this worker now owns, with the rows its request is built from. */
+export interface MarkedSubmission extends RowRef {
+  readonly routeId: string;
+  readonly messageClass: MessageClass;
+  readonly size: number;
+  /** Every outcome must name it: a late worker of another timeline cannot write. */
+  readonly leaseToken: string;
+  readonly requestedAt: Date;
+  readonly rows: readonly MarkedRow[];
+}
+
+export interface MarkedRow extends RowRef {
+  readonly attemptKey: string;
+  readonly recipient: string;
+  readonly senderId: string | null;
+  readonly body: string;
+  readonly encoding: 'GSM7' | 'UCS2';
+  readonly dltEntityId: string | null;
+  readonly dltTemplateId: string | null;
+  readonly attemptCount: number;
+  readonly submitBy: Date;
+}
+
+/**
+ * The route row is locked first and alone, so that the statement after it has a snapshot that is newer than the lock: a
+ * pause, a breaker or a hold that was being written is waited for and then seen, and so are the marks of other workers.
+ */
+export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no key update';
+
+/**
+ * THE list of conditions under which a request may leave; there is no other. The submission is open, its lease alive, the
+ * time before `not_after`; route and lane not paused; the breaker closed, or this is the probe whose time has come; requests
+ * and rows on the wire under the route's bounds (ambiguous ones hold no place); no hold; and the dataset is the one the
+ * submission was claimed in: epoch number, environment, cluster and timeline.
+ */
+export const MARK = `with gate as materialized (
+    select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, r.probe_at <= clock_timestamp() as probe_due,
+      r.max_in_flight_requests - busy.requests as request_room, r.max_in_flight_rows - busy.rows as row_room, busy.rows = 0 as idle
+    from sendledger.route r
+    join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
+    cross join sendledger.dataset_epoch e
+    cross join lateral (
+      select count(*) as requests, coalesce(sum(s.size), 0) as rows from sendledger.submission s
+      where s.route_id = r.id and s.state = 'marked' and s.lease_until > clock_timestamp()
+    ) busy
+    where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold
+      and e.status = 'ok' and e.environment = $4
+      and e.system_identifier = (select c.system_identifier::text from pg_control_system() c)
+      and e.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+  ), next as materialized (
+    select s.id, s.created_at, s.size
+    from sendledger.submission s, gate g
+    where s.route_id = $1 and s.message_class = $2::sendledger.message_class and s.state = 'open'
+      and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() and s.epoch_no = g.epoch_no
+      and (g.breaker_closed or (s.is_probe and g.probe_due))
+    order by s.id
+    limit greatest(0, least($3::integer, (select g.request_room from gate g)))
+    for update of s skip locked
+  ), fitting as materialized (
+    select n.id, n.created_at
+    from (select n.*, sum(n.size) over (order by n.id) as so_far, row_number() over (order by n.id) as place from next n) n, gate g
+    -- A request larger than the whole bound goes when nothing else is on the wire, or it would never go.
+    where n.so_far <= g.row_room or (n.place = 1 and g.idle)
+  )
+  update sendledger.submission s
+  set state = 'marked', requested_at = date_trunc('milliseconds', clock_timestamp()), marked_by = $5, lease_token = gen_random_uuid(),
+      lease_until = clock_timestamp() + $6 * interval '1 ms'
+  where s.id = any (array(select f.id from fitting f))
+    and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
+    and s.state = 'open'
+  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at`;
+
+/** The rows of marked submissions: what the requests are built from. */
+export const MARKED_ROWS = `select m.id, m.created_at, m.submission_id, m.attempt_key, m.recipient, m.sender_id, m.body, m.encoding,
+    m.dlt_entity_id, m.dlt_template_id, m.attempt_count, m.submit_by
+  from sendledger.outbound_message m
+  where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'
+  order by m.id`;
+
+/**
+ * open → marked for the next submissions of a lane: the mark is ownership. Durable when this returns; whoever sends without
+ * a mark, or after its lease, is wrong.
+ */
+export async function markNext(pool: pg.Pool, request: MarkRequest): Promise<MarkedSubmission[]> {
+  return durably(pool, (sql) => markNextIn(sql, request));
+}
+
+/** As {@link markNext}, inside a transaction the caller holds (tests of races keep it open). */
+export async function markNextIn(sql: Sql, request: MarkRequest): Promise<MarkedSubmission[]> {
+  await sql.query(LOCK_ROUTE, [request.routeId]);
+  const marked = await rowsOf<{ id: string; created_at: Date; size: number; lease_token: string; requested_at: Date }>(
+    sql,
+    MARK,
+    [request.routeId, request.messageClass, request.limit, request.environment, request.workerId, request.leaseMs],
+  );
+  if (marked.length === 0) return [];
+  const rows = await rowsOf<{
+    id: string;
+    created_at: Date;
+    submission_id: string;
+    attempt_key: string;
+    recipient: string;
+    sender_id: string | null;
+    body: string;
+    encoding: 'GSM7' | 'UCS2';
+    dlt_entity_id: string | null;
+    dlt_template_id: string | null;
+    attempt_count: number;
+    submit_by: Date;
+  }>(sql, MARKED_ROWS, [marked.map((s) => s.id)]);
+  const bySubmission = Map.groupBy(rows, (row) => row.submission_id);
+  return marked.map((s) => ({
+    id: s.id,
+    createdAt: s.created_at,
+    routeId: request.routeId,
+    messageClass: request.messageClass,
+    size: s.size,
+    leaseToken: s.lease_token,
+    requestedAt: s.requested_at,
+    rows: (bySubmission.get(s.id) ?? []).map((row) => ({
+      id: row.id,
+      createdAt: row.created_at,
+      attemptKey: row.attempt_key,
+      recipient: row.recipient,
+      senderId: row.sender_id,
+      body: row.body,
+      encoding: row.encoding,
+      dltEntityId: row.dlt_entity_id,
+      dltTemplateId: row.dlt_template_id,
+      attemptCount: row.attempt_count,
+      submitBy: row.submit_by,
+    })),
+  }));
+}
+
+/** A lane, and the provider account its requests go to. */
+export interface LaneWork extends LaneRef {
+  readonly provider: string;
+  readonly account: string;
+}
+
+/** Lanes of a class with an open submission. */
+export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageClass): Promise<LaneWork[]> {
+  const rows = await rowsOf<{ route_id: string; message_class: MessageClass; provider: string; account: string }>(
+    sql,
+    `select l.route_id, l.message_class, r.provider, r.account from sendledger.lane l
+     join sendledger.route r on r.id = l.route_id
+     where l.message_class = $1::sendledger.message_class
+       and exists (select from sendledger.submission s
+         where s.route_id = l.route_id and s.message_class = l.message_class and s.state = 'open')
+     order by l.route_id`,
+    [messageClass],
+  );
+  return rows.map((row) => ({
+    routeId: row.route_id,
+    messageClass: row.message_class,
+    provider: row.provider,
+    account: row.account,
+  }));
+}

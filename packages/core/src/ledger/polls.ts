@@ -1,0 +1,69 @@
+import type { RowRef } from './identity.ts';
+import { rowKeys } from './identity.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+/** A submission whose report is due to be read. */
+export interface DuePoll extends RowRef {
+  readonly routeId: string;
+  readonly provider: string;
+  readonly account: string;
+  readonly providerTxnId: string;
+  readonly size: number;
+}
+
+/**
+ * Takes submissions whose report is due, and moves their next look on before anything is asked: a poller that dies costs one
+ * interval. The pause doubles with each look, from `firstMs` to `longestMs`.
+ */
+export async function takeDuePolls(
+  sql: Sql,
+  limits: { readonly limit: number; readonly firstMs: number; readonly longestMs: number },
+): Promise<DuePoll[]> {
+  const rows = await rowsOf<{
+    id: string;
+    created_at: Date;
+    route_id: string;
+    provider: string;
+    account: string;
+    provider_txn_id: string;
+    size: number;
+  }>(
+    sql,
+    `with due as materialized (
+       select s.id, s.created_at from sendledger.submission s
+       where s.poll_at <= now() order by s.poll_at limit $1 for update skip locked
+     ), taken as (
+       update sendledger.submission s
+       set polls = s.polls + 1, poll_at = now() + least($2 * power(2, least(s.polls, 20)), $3) * interval '1 ms'
+       where s.id = any (array(select d.id from due d))
+         and s.created_at >= (select min(d.created_at) from due d) and s.created_at <= (select max(d.created_at) from due d)
+         and s.poll_at <= now()
+       returning s.id, s.created_at, s.route_id, s.provider_txn_id, s.size
+     )
+     select t.id, t.created_at, t.route_id, r.provider, r.account, t.provider_txn_id, t.size
+     from taken t join sendledger.route r on r.id = t.route_id
+     where t.provider_txn_id is not null`,
+    [limits.limit, limits.firstMs, limits.longestMs],
+  );
+  return rows.map((row) => ({
+    id: row.id,
+    createdAt: row.created_at,
+    routeId: row.route_id,
+    provider: row.provider,
+    account: row.account,
+    providerTxnId: row.provider_txn_id,
+    size: row.size,
+  }));
+}
+
+/** Ends the polling of submissions that have no open row left. */
+export async function endPolls(sql: Sql, submissions: readonly RowRef[]): Promise<void> {
+  if (submissions.length === 0) return;
+  await sql.query(
+    `update sendledger.submission s set poll_at = null
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
+       and not exists (select from sendledger.outbound_message m
+         where m.submission_id = s.id and m.state in ('claimed', 'submitted', 'unknown'))`,
+    rowKeys(submissions),
+  );
+}

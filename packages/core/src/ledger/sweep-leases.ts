@@ -1,0 +1,59 @@
+import { rowKeys } from './identity.ts';
+import { type Released, release } from './release.ts';
+import { countOf, rowsOf, type Sql } from './sql.ts';
+
+/**
+ * Before the mark: a lease that ran out, or a `not_after` that passed, gives the rows back. Nothing was sent, since nothing
+ * is sent without a mark. A bounded batch, safe in many copies.
+ */
+export async function sweepOpenLeases(sql: Sql, limit: number): Promise<Released> {
+  const rows = await rowsOf<{ id: string; created_at: Date }>(
+    sql,
+    `select s.id, s.created_at from sendledger.submission s
+     where s.state = 'open' and (s.lease_until <= clock_timestamp() or s.not_after <= clock_timestamp())
+     order by s.id limit $1 for update skip locked`,
+    [limit],
+  );
+  return release(
+    sql,
+    rows.map((row) => ({ id: row.id, createdAt: row.created_at })),
+  );
+}
+
+export interface LostTrack {
+  readonly submissions: number;
+  readonly rows: number;
+}
+
+/**
+ * After the mark: a lease that ran out means that nobody can say whether the request left. The submission is ambiguous, its
+ * rows are unknown, and only evidence moves them. Never back to pending.
+ */
+export async function sweepMarkedLeases(sql: Sql, limit: number): Promise<LostTrack> {
+  const lost = await rowsOf<{ id: string; created_at: Date; requested_at: Date }>(
+    sql,
+    `with expired as materialized (
+       select s.id, s.created_at from sendledger.submission s
+       where s.state = 'marked' and s.lease_until <= clock_timestamp()
+       order by s.id limit $1 for update skip locked
+     )
+     update sendledger.submission s
+     set state = 'ambiguous', responded_at = now(), outcome_reason = 'lease_expired'
+     where s.id = any (array(select e.id from expired e))
+       and s.created_at >= (select min(e.created_at) from expired e) and s.created_at <= (select max(e.created_at) from expired e)
+       and s.state = 'marked'
+     returning s.id, s.created_at, s.requested_at`,
+    [limit],
+  );
+  if (lost.length === 0) return { submissions: 0, rows: 0 };
+  const [ids] = rowKeys(lost.map((s) => ({ id: s.id, createdAt: s.created_at })));
+  const rows = await countOf(
+    sql,
+    `update sendledger.outbound_message m
+     set state = 'unknown', state_reason = 'lease_expired', attempt_count = m.attempt_count + 1, updated_at = now(),
+         requested_at = ($2::timestamptz[])[array_position($1::bigint[], m.submission_id)]
+     where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'`,
+    [ids, lost.map((s) => s.requested_at)],
+  );
+  return { submissions: lost.length, rows };
+}

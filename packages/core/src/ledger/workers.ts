@@ -1,0 +1,39 @@
+import { randomUUID } from 'node:crypto';
+import { rowsOf, type Sql } from './sql.ts';
+
+export interface WorkerIdentity {
+  readonly id: string;
+  readonly instance: string;
+  readonly bootId: string;
+}
+
+/**
+ * Registers this process. A newer boot of the same instance ends the older ones: whoever asks whether a request may still be
+ * open learns that its holder is gone.
+ */
+export async function registerWorker(sql: Sql, app: string, instance: string): Promise<WorkerIdentity> {
+  const bootId = randomUUID();
+  const [row] = await rowsOf<{ id: string }>(
+    sql,
+    `insert into sendledger.worker (instance, boot_id, app) values ($1, $2, $3) returning id`,
+    [instance, bootId, app],
+  );
+  if (row === undefined) throw new Error('insert into worker returned no row');
+  await sql.query(
+    `update sendledger.worker set ended_at = now() where instance = $1 and app = $2 and id < $3 and ended_at is null`,
+    [instance, app, row.id],
+  );
+  return { id: row.id, instance, bootId };
+}
+
+export async function beatWorker(sql: Sql, workerId: string): Promise<void> {
+  await sql.query('update sendledger.worker set last_seen_at = now() where id = $1', [workerId]);
+}
+
+/** The process says that it holds no open request any more. */
+export async function endWorker(sql: Sql, workerId: string): Promise<void> {
+  await sql.query(
+    'update sendledger.worker set ended_at = now(), last_seen_at = now() where id = $1 and ended_at is null',
+    [workerId],
+  );
+}

@@ -1,0 +1,34 @@
+import {
+  Cancellation,
+  DatasetEpoch,
+  Lane,
+  MessageTemplate,
+  RateCard,
+  ReviewItem,
+  Route,
+  Tenant,
+  TenantRoute,
+  Worker,
+} from './entities/house.ts';
+import { DeliveryReceipt, MessageKey, OutboundMessage, ProviderMessage, Submission } from './entities/message.ts';
+
+export const ENTITIES = [
+  OutboundMessage,
+  MessageKey,
+  Submission,
+  ProviderMessage,
+  DeliveryReceipt,
+  Route,
+  Lane,
+  Tenant,
+  TenantRoute,
+  RateCard,
+  MessageTemplate,
+  Worker,
+  DatasetEpoch,
+  Cancellation,
+  ReviewItem,
+] as const;
+
+export * from './entities/house.ts';
+export * from './entities/message.ts';

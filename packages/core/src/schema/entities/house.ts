@@ -1,0 +1,171 @@
+import { defineEntity, p } from '@mikro-orm/core';
+import type { MessageChannel, MessageClass } from '../../domain/state.ts';
+
+/** A provider account on one channel. */
+export const Route = defineEntity({
+  name: 'Route',
+  tableName: 'route',
+  properties: {
+    id: p.bigint('string').primary(),
+    name: p.text(),
+    provider: p.text(),
+    account: p.text(),
+    channel: p.text().$type<MessageChannel>(),
+    maxBatch: p.integer(),
+    encodingRule: p.text().$type<'gsm7' | 'ascii'>(),
+    providerZone: p.text(),
+    maxInFlightRequests: p.integer(),
+    maxInFlightRows: p.integer(),
+    maxOpenSubmissions: p.integer(),
+    pausedAt: p.datetime().nullable(),
+    pauseReason: p.text().nullable(),
+    breakerState: p.text().$type<'closed' | 'open'>(),
+    breakerFailures: p.integer(),
+    breakerThreshold: p.integer(),
+    probeAt: p.datetime().nullable(),
+    hold: p.boolean(),
+    holdReason: p.text().nullable(),
+    retiredAt: p.datetime().nullable(),
+    createdAt: p.datetime(),
+    updatedAt: p.datetime(),
+  },
+});
+
+/** Route × message class. Intervals are read as text. */
+export const Lane = defineEntity({
+  name: 'Lane',
+  tableName: 'lane',
+  properties: {
+    routeId: p.bigint('string').primary(),
+    messageClass: p.text().$type<MessageClass>().primary(),
+    pausedAt: p.datetime().nullable(),
+    pauseReason: p.text().nullable(),
+    submitWithin: p.interval(),
+    receiptWithin: p.interval(),
+    updatedAt: p.datetime(),
+  },
+});
+
+export const Tenant = defineEntity({
+  name: 'Tenant',
+  tableName: 'tenant',
+  properties: { tenantId: p.text().primary(), defaultRegion: p.text().nullable() },
+});
+
+export const TenantRoute = defineEntity({
+  name: 'TenantRoute',
+  tableName: 'tenant_route',
+  properties: {
+    tenantId: p.text().primary(),
+    channel: p.text().$type<MessageChannel>().primary(),
+    messageClass: p.text().$type<MessageClass>().primary(),
+    routeId: p.bigint('string'),
+  },
+});
+
+/** The price of one unit in a period. */
+export const RateCard = defineEntity({
+  name: 'RateCard',
+  tableName: 'rate_card',
+  properties: {
+    id: p.bigint('string').primary(),
+    routeId: p.bigint('string'),
+    priceKey: p.text(),
+    currency: p.text(),
+    price: p.decimal('string'),
+    valid: p.text(),
+  },
+});
+
+export const MessageTemplate = defineEntity({
+  name: 'MessageTemplate',
+  tableName: 'message_template',
+  properties: {
+    templateId: p.text().primary(),
+    version: p.integer().primary(),
+    channel: p.text().$type<MessageChannel>(),
+    messageClass: p.text().$type<MessageClass>(),
+    body: p.text(),
+    variables: p.json(),
+    senderId: p.text().nullable(),
+    dltEntityId: p.text().nullable(),
+    dltTemplateId: p.text().nullable(),
+    createdAt: p.datetime(),
+    retiredAt: p.datetime().nullable(),
+  },
+});
+
+/** One process that may hold an open request. */
+export const Worker = defineEntity({
+  name: 'Worker',
+  tableName: 'worker',
+  properties: {
+    id: p.bigint('string').primary(),
+    instance: p.text(),
+    bootId: p.uuid(),
+    app: p.text(),
+    startedAt: p.datetime(),
+    lastSeenAt: p.datetime(),
+    endedAt: p.datetime().nullable(),
+  },
+});
+
+/** Which dataset this is: compared inside every mark. */
+export const DatasetEpoch = defineEntity({
+  name: 'DatasetEpoch',
+  tableName: 'dataset_epoch',
+  properties: {
+    onlyRow: p.boolean().primary(),
+    environment: p.text(),
+    systemIdentifier: p.text(),
+    timeline: p.text(),
+    epochNo: p.integer(),
+    status: p.text().$type<'ok' | 'checking' | 'hold'>(),
+    statusReason: p.text().nullable(),
+    heldToMessageId: p.bigint('string').nullable(),
+    heartbeatAt: p.datetime(),
+  },
+});
+
+/** The durable fact that something is cancelled. */
+export const Cancellation = defineEntity({
+  name: 'Cancellation',
+  tableName: 'cancellation',
+  properties: {
+    id: p.bigint('string').primary(),
+    tenantId: p.text(),
+    kind: p.text().$type<'message' | 'key' | 'event' | 'campaign' | 'tenant'>(),
+    messageId: p.bigint('string').nullable(),
+    businessKey: p.text().nullable(),
+    eventType: p.text().nullable(),
+    eventId: p.text().nullable(),
+    campaignId: p.text().nullable(),
+    messageClass: p.text().$type<MessageClass>().nullable(),
+    coversUntil: p.datetime().nullable(),
+    requestedBy: p.text(),
+    reason: p.text(),
+    createdAt: p.datetime(),
+  },
+});
+
+/** Something only a person may decide. */
+export const ReviewItem = defineEntity({
+  name: 'ReviewItem',
+  tableName: 'review_item',
+  properties: {
+    id: p.bigint('string').primary(),
+    kind: p.text(),
+    subject: p.text(),
+    routeId: p.bigint('string').nullable(),
+    messageId: p.bigint('string').nullable(),
+    messageCreatedAt: p.datetime(3).nullable(),
+    submissionId: p.bigint('string').nullable(),
+    submissionCreatedAt: p.datetime(3).nullable(),
+    evidence: p.json(),
+    openedAt: p.datetime(),
+    resolvedAt: p.datetime().nullable(),
+    resolvedBy: p.text().nullable(),
+    resolution: p.text().nullable(),
+    note: p.text().nullable(),
+  },
+});

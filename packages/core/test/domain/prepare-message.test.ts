@@ -1,0 +1,327 @@
+import { describe, expect, test } from 'vitest';
+import { type PrepareContext, prepareMessage } from '../../src/domain/prepare-message.ts';
+import type { MessageTemplate } from '../../src/domain/template.ts';
+
+const NOW = new Date('2026-03-01T12:00:00Z');
+
+const template: MessageTemplate = {
+  id: '1207161234567890123',
+  version: '2',
+  channel: 'sms',
+  messageClass: 'otp',
+  body: 'Your code is {{code}}, {{name}}.',
+  variables: [{ name: 'code', secret: true, maxLength: 8 }, { name: 'name' }],
+  senderId: 'SHOPIN',
+  dltEntityId: '0101161234567890123',
+  dltTemplateId: '1207161234567890123',
+};
+
+const context: PrepareContext = {
+  tenant: 'shop',
+  now: NOW,
+  defaultRegion: (tenant) => (tenant === 'shop' ? 'IN' : undefined),
+  template: (id, version) => (id === template.id && (version === undefined || version === 2) ? template : undefined),
+};
+
+const good = {
+  class: 'transactional',
+  to: '+919876543210',
+  event: { type: 'order.shipped', id: '08841' },
+  body: 'Your order is on its way.',
+};
+const otp = { class: 'otp', to: '9876543210', event: { type: 'login', id: 'a1' } };
+
+function problems(input: unknown) {
+  const prepared = prepareMessage(input, context);
+  return prepared.ok ? [] : prepared.problems.map(({ field, reason }) => `${field} ${reason}`);
+}
+
+describe('a good message', () => {
+  test('becomes one row of text, nulls and counts', () => {
+    expect(
+      prepareMessage(
+        {
+          ...good,
+          event: { ...good.event, version: 3 },
+          key: { step: 'reminder-1' },
+          sender: 'SHOPIN',
+          dlt: { entityId: '0101161234567890123' },
+          scheduledFor: '2026-03-02T10:00:00+05:30',
+          scheduledTz: 'Asia/Kolkata',
+          submitBy: new Date('2026-03-03T00:00:00Z'),
+          route: '3',
+          campaign: '0077',
+        },
+        context,
+      ),
+    ).toEqual({
+      ok: true,
+      rows: [
+        {
+          tenant_id: 'shop',
+          channel: 'sms',
+          message_class: 'transactional',
+          recipient: '919876543210',
+          country: 'IN',
+          sender_id: 'SHOPIN',
+          event_type: 'order.shipped',
+          event_id: '08841',
+          event_version: '3',
+          key_template: null,
+          key_version: null,
+          key_step: 'reminder-1',
+          key_bucket: null,
+          body: 'Your order is on its way.',
+          encoding: 'GSM7',
+          segments: 1,
+          ascii_encoding: 'GSM7',
+          ascii_segments: 1,
+          dlt_entity_id: '0101161234567890123',
+          dlt_template_id: null,
+          template_id: null,
+          template_version: null,
+          template_params: null,
+          route: '3',
+          scheduled_for: '2026-03-02T04:30:00.000Z',
+          scheduled_tz: 'Asia/Kolkata',
+          submit_by: '2026-03-03T00:00:00.000Z',
+          campaign_id: '0077',
+          on_proven_absent: 'replay',
+        },
+      ],
+    });
+  });
+
+  test('of several recipients becomes one row each, in order', () => {
+    const prepared = prepareMessage({ ...good, to: ['9876543210', '+254712345678'] }, context);
+    expect(prepared.rows.map((row) => [row.recipient, row.country])).toEqual([
+      ['919876543210', 'IN'],
+      ['254712345678', 'KE'],
+    ]);
+  });
+
+  test('from a template takes its sender and ids, and stores no secret', () => {
+    const prepared = prepareMessage(
+      { ...otp, template: { id: template.id, params: { code: '123456', name: 'Asha' } } },
+      context,
+    );
+    expect(prepared.rows).toMatchObject([
+      {
+        body: 'Your code is 123456, Asha.',
+        sender_id: 'SHOPIN',
+        dlt_template_id: '1207161234567890123',
+        template_id: '1207161234567890123',
+        template_version: '2',
+        template_params: { name: 'Asha' },
+        on_proven_absent: 'stop',
+      },
+    ]);
+  });
+
+  test('carries both counts where the rules differ', () => {
+    expect(prepareMessage({ ...good, body: `${'a'.repeat(100)}é` }, context).rows).toMatchObject([
+      { encoding: 'GSM7', segments: 1, ascii_encoding: 'UCS2', ascii_segments: 2 },
+    ]);
+  });
+
+  test('outside SMS is one unit, and may be long', () => {
+    expect(prepareMessage({ ...good, channel: 'whatsapp', body: '😀'.repeat(4096) }, context).rows).toMatchObject([
+      { segments: 1, ascii_segments: 1 },
+    ]);
+  });
+
+  test.each([
+    ['a landline for a transactional text', { to: '+441212345678' }],
+    ['a landline for a promotional voice call', { to: '+441212345678', class: 'promotional', channel: 'voice' }],
+    ['a schedule in the past is due now', { scheduledFor: '2020-01-01T00:00:00Z' }],
+    ['ten segments', { body: 'a'.repeat(1530) }],
+    ['an event id of 200 octets', { event: { type: 't', id: 'x'.repeat(200) } }],
+    ['a numeric sender of 15 digits', { sender: '1'.repeat(15) }],
+    ['a sender with a separator', { sender: 'Shop-Co 2.0' }],
+    ['undefined optionals', { sender: undefined, key: undefined, dlt: { entityId: undefined } }],
+    ['seconds left out', { scheduledFor: '2026-03-02T10:00Z' }],
+  ])('%s is accepted', (_name, change) => {
+    expect(problems({ ...good, ...change })).toEqual([]);
+  });
+});
+
+describe('a refusal', () => {
+  const filled = { id: template.id, params: { code: '123456', name: 'Asha' } };
+  test.each<[name: string, input: unknown, problem: string]>([
+    ['no message', null, 'message wrong_type'],
+    ['nothing', undefined, 'message missing'],
+    ['no recipients', { ...good, to: [] }, 'to no_recipient'],
+    ['empty recipient', { ...good, to: '' }, 'to no_recipient'],
+    ['empty in a list', { ...good, to: ['+919876543210', ''] }, 'to[1] empty'],
+    ['recipient missing', { ...good, to: undefined }, 'to missing'],
+    ['recipient a number', { ...good, to: 919876543210 }, 'to wrong_type'],
+    ['recipient a null in a list', { ...good, to: [null] }, 'to wrong_type'],
+    ['empty body', { ...good, body: '' }, 'body empty'],
+    ['blank body', { ...good, body: ' \n\u00a0' }, 'body empty'],
+    ['no body', { ...good, body: undefined }, 'body missing'],
+    ['1531 letters', { ...good, body: 'a'.repeat(1531) }, 'body too_many_segments'],
+    ['eleven Unicode segments', { ...good, body: 'क'.repeat(671) }, 'body too_many_segments'],
+    ['a megabyte', { ...good, body: 'a'.repeat(1_000_000) }, 'body too_many_segments'],
+    ['a megabyte elsewhere', { ...good, channel: 'rcs', body: 'a'.repeat(1_000_000) }, 'body too_long'],
+    ['4097 characters', { ...good, channel: 'telegram', body: '😀'.repeat(4097) }, 'body too_long'],
+    ['NUL in the body', { ...good, body: 'a\0b' }, 'body nul'],
+    ['half a character in the body', { ...good, body: 'a\ud83d' }, 'body lone_surrogate'],
+    ['NUL in the recipient', { ...good, to: '+91987654\0' }, 'to nul'],
+    ['half a character in the recipient', { ...good, to: ['\udc00'] }, 'to[0] lone_surrogate'],
+    ['NUL in the event id', { ...good, event: { type: 't', id: 'a\0' } }, 'event.id nul'],
+    [
+      'half a character in the event type',
+      { ...good, event: { type: '\ud800', id: '1' } },
+      'event.type lone_surrogate',
+    ],
+    ['half a character in a key part', { ...good, key: { bucket: '\ud800' } }, 'key.bucket lone_surrogate'],
+    ['half a character in the sender', { ...good, sender: 'A\ud800' }, 'sender lone_surrogate'],
+    ['half a character in the tenant', { ...good, tenant: '\ud800' }, 'tenant lone_surrogate'],
+    ['NUL in the zone', { ...good, scheduledTz: 'UTC\0' }, 'scheduledTz nul'],
+    ['NUL in a time', { ...good, submitBy: '2026-03-02T10:00:00Z\0' }, 'submitBy nul'],
+    [
+      'NUL in a parameter',
+      { ...otp, template: { ...filled, params: { code: '1\0', name: 'x' } } },
+      'template.params.code nul',
+    ],
+    [
+      'half a character in a parameter name',
+      { ...otp, template: { ...filled, params: { '\ud800': 'x' } } },
+      'template.params.\ufffd lone_surrogate',
+    ],
+    ['extension', { ...good, to: '+14155552671 ext 5' }, 'to extension'],
+    ['doubled country code', { ...good, to: '+91919876543210' }, 'to doubled_country_code'],
+    ['landline for a code', { ...good, class: 'otp', to: '+441212345678' }, 'to landline'],
+    ['landline for an ad', { ...good, class: 'promotional', to: '+441212345678' }, 'to landline'],
+    ['no region', { ...good, tenant: 'other', to: '0712345678' }, 'to no_region'],
+    ['the same number twice', { ...good, to: ['+919876543210', '098765 43210'] }, 'to[1] duplicate_recipient'],
+    ['event id of 201 octets', { ...good, event: { type: 't', id: 'é'.repeat(101) } }, 'event.id too_long'],
+    ['event id of 10 kB', { ...good, event: { type: 't', id: 'x'.repeat(10_000) } }, 'event.id too_long'],
+    ['event id a number', { ...good, event: { type: 't', id: 8841 } }, 'event.id wrong_type'],
+    ['event missing', { ...good, event: undefined }, 'event missing'],
+    ['event id blank', { ...good, event: { type: 't', id: '  ' } }, 'event.id empty'],
+    ['event id 0', { ...good, event: { type: 't', id: '0' } }, 'event.id sentinel'],
+    ['event id null', { ...good, event: { type: 't', id: 'null' } }, 'event.id sentinel'],
+    ['event id NULL', { ...good, event: { type: 't', id: 'NULL' } }, 'event.id sentinel'],
+    ['event id -', { ...good, event: { type: 't', id: '-' } }, 'event.id sentinel'],
+    ['event id undefined', { ...good, event: { type: 't', id: 'undefined' } }, 'event.id sentinel'],
+    ['campaign 0', { ...good, campaign: '0' }, 'campaign sentinel'],
+    ['DLT id empty', { ...good, dlt: { entityId: '' } }, 'dlt.entityId empty'],
+    ['DLT id null', { ...good, dlt: { templateId: 'null' } }, 'dlt.templateId sentinel'],
+    ['template id -', { ...otp, template: { id: '-' } }, 'template.id sentinel'],
+    ['event version a fraction', { ...good, event: { ...good.event, version: 1.5 } }, 'event.version wrong_type'],
+    [
+      'event version past safe integers',
+      { ...good, event: { ...good.event, version: 2 ** 60 } },
+      'event.version wrong_type',
+    ],
+    ['sender of 12', { ...good, sender: 'ABCDEFGHIJKL' }, 'sender sender_shape'],
+    ['sender of 16 digits', { ...good, sender: '1'.repeat(16) }, 'sender sender_shape'],
+    ['sender empty', { ...good, sender: '' }, 'sender empty'],
+    ['sender outside ASCII', { ...good, sender: 'Café' }, 'sender sender_shape'],
+    ['time without offset', { ...good, scheduledFor: '2026-03-02T10:00:00' }, 'scheduledFor no_offset'],
+    ['a bare date', { ...good, scheduledFor: '2026-03-02' }, 'scheduledFor not_a_time'],
+    ['a day that does not exist', { ...good, scheduledFor: '2026-02-30T10:00:00Z' }, 'scheduledFor not_a_time'],
+    ['an hour that does not exist', { ...good, scheduledFor: '2026-03-02T24:00:00Z' }, 'scheduledFor not_a_time'],
+    [
+      'an offset that does not exist',
+      { ...good, scheduledFor: '2026-03-02T10:00:00+19:00' },
+      'scheduledFor not_a_time',
+    ],
+    ['an epoch', { ...good, scheduledFor: 1_772_000_000 }, 'scheduledFor wrong_type'],
+    ['Invalid Date', { ...good, submitBy: new Date('x') }, 'submitBy not_a_time'],
+    ['a year far away', { ...good, submitBy: new Date(8.64e15) }, 'submitBy not_a_time'],
+    ['submitBy past', { ...good, submitBy: '2026-03-01T12:00:00Z' }, 'submitBy past'],
+    [
+      'submitBy not after the schedule',
+      { ...good, scheduledFor: '2026-03-02T10:00:00Z', submitBy: '2026-03-02T15:30:00+05:30' },
+      'submitBy before_schedule',
+    ],
+    ['unknown zone', { ...good, scheduledTz: 'Asia/Atlantis' }, 'scheduledTz unknown_zone'],
+    ['an offset is no zone', { ...good, scheduledTz: '+05:30' }, 'scheduledTz unknown_zone'],
+    ['replay of a code', { ...otp, body: 'x', onProvenAbsent: 'replay' }, 'onProvenAbsent otp_replay'],
+    ['body and template', { ...good, template: filled }, 'body body_and_template'],
+    ['unknown template', { ...otp, template: { id: '99' } }, 'template.id template_unknown'],
+    ['unknown version', { ...otp, template: { ...filled, version: 9 } }, 'template.id template_unknown'],
+    ['template of another class', { ...good, body: undefined, template: filled }, 'template.id template_class'],
+    ['secret outside OTP', { ...good, body: undefined, template: filled }, 'template.params.code secret_outside_otp'],
+    ['template of another channel', { ...otp, channel: 'voice', template: filled }, 'template.id template_channel'],
+    [
+      'missing variable',
+      { ...otp, template: { id: template.id, params: { code: '1' } } },
+      'template.params.name missing_variable',
+    ],
+    [
+      'a variable that is a number',
+      { ...otp, template: { ...filled, params: { code: 123456 } } },
+      'template.params.code wrong_type',
+    ],
+    [
+      'unknown variable',
+      { ...otp, template: { ...filled, params: { ...filled.params, x: 'y' } } },
+      'template.params.x unknown_variable',
+    ],
+    [
+      'another DLT id than registered',
+      { ...otp, template: filled, dlt: { templateId: '1' } },
+      'dlt.templateId dlt_mismatch',
+    ],
+    ['unknown class', { ...good, class: 'urgent' }, 'class not_allowed'],
+    ['no class', { ...good, class: undefined }, 'class missing'],
+    ['unknown channel', { ...good, channel: 'fax' }, 'channel not_allowed'],
+    ['a misspelt field', { ...good, submitby: '2030-01-01T00:00:00Z' }, 'submitby unknown_field'],
+    ['a misspelt nested field', { ...good, event: { ...good.event, ver: '1' } }, 'event.ver unknown_field'],
+  ])('%s', (_name, input, expected) => {
+    expect(problems(input)).toContain(expected);
+    const prepared = prepareMessage(input, context);
+    for (const row of prepared.rows) expect(row.recipient).not.toBe('');
+  });
+
+  test('names everything that is wrong at once, and writes no row for it', () => {
+    const prepared = prepareMessage({ ...good, body: '', sender: 'a'.repeat(12), to: ['x', '+919876543210'] }, context);
+    expect(problems({ ...good, body: '', sender: 'a'.repeat(12), to: ['x', '+919876543210'] })).toEqual([
+      'sender sender_shape',
+      'body empty',
+      'to[0] not_a_number',
+    ]);
+    expect(prepared.rows).toEqual([]);
+  });
+
+  test('of one recipient leaves the others their rows', () => {
+    const prepared = prepareMessage({ ...good, to: ['x', '+919876543210', '9876543210'] }, context);
+    expect(prepared).toMatchObject({
+      ok: false,
+      problems: [
+        { to: 0, reason: 'not_a_number' },
+        { to: 2, reason: 'duplicate_recipient' },
+      ],
+    });
+    expect(prepared.rows.map((row) => row.recipient)).toEqual(['919876543210']);
+  });
+
+  test('carries a sentence and never a value', () => {
+    const prepared = prepareMessage({ ...otp, to: 'SECRETNUMBER', body: 'SECRETBODY\0' }, context);
+    expect(prepared.ok ? [] : prepared.problems.map((p) => p.message)).toEqual([
+      'It holds a NUL character, which Postgres cannot store.',
+      'It is not a phone number.',
+    ]);
+    expect(JSON.stringify(prepared)).not.toContain('SECRET');
+  });
+
+  test('without any tenant', () => {
+    const prepared = prepareMessage(good, { now: NOW, defaultRegion: () => undefined, template: () => undefined });
+    expect(prepared).toMatchObject({ ok: false, problems: [{ field: 'tenant', reason: 'missing' }] });
+  });
+
+  test('of huge texts is cheap', () => {
+    const huge = 'क'.repeat(1_000_000);
+    const started = performance.now();
+    for (let i = 0; i < 100; i++) {
+      prepareMessage(
+        { ...good, body: huge, to: huge, event: { type: huge, id: huge }, sender: huge, submitBy: huge },
+        context,
+      );
+    }
+    expect(performance.now() - started).toBeLessThan(500);
+  });
+});

@@ -1,0 +1,67 @@
+import type { Outcome } from './outcome.ts';
+import type { ReportAnswer } from './report-answer.ts';
+import type { SendBudget } from './send-budget.ts';
+
+/**
+ * What a provider can do. The core decides from this and never from a provider's name.
+ */
+export interface Capabilities {
+  /** Largest number of recipients in one request. */
+  readonly maxRecipients: number;
+  readonly idFor: 'request' | 'recipient' | 'none';
+  /** What the provider does with a reference of ours: nothing, give it back, or refuse a repeat of it. */
+  readonly clientRef: 'none' | 'echo' | 'dedupe';
+  readonly lookup: {
+    readonly byTxn: boolean;
+    readonly byRecipientWindow: boolean;
+    /** Reading a report removes it at the provider, so a read may not be repeated. */
+    readonly destructive: boolean;
+  };
+  readonly push: { readonly perMessageUrl: boolean; readonly signed: boolean };
+  readonly schedule: {
+    readonly supported: boolean;
+    readonly cancel: boolean;
+    readonly precision: 'second' | 'minute' | 'none';
+    readonly param: string | null;
+  };
+  /** A success may name recipients that were refused. */
+  readonly partialRefusal: boolean;
+  /**
+   * Which bodies go out, and are billed, at one byte a character: the GSM 03.38 alphabet, or ASCII alone. Segments must
+   * be counted by this rule, since the bill follows the type that was sent.
+   */
+  readonly encodingRule: 'gsm7' | 'ascii';
+}
+
+/** One provider request, built from the rows that a mark returned. */
+export interface SubmitRequest {
+  /** Our own key of the attempt; passed on only where the provider has an idempotency key. */
+  readonly attemptKey: string;
+  /** E.164 digits without the plus, each at most once. */
+  readonly recipients: readonly string[];
+  readonly body: string;
+  /** The encoding that was priced. */
+  readonly encoding: 'GSM7' | 'UCS2';
+  readonly senderId: string | null;
+  readonly dltEntityId: string | null;
+  readonly dltTemplateId: string | null;
+  readonly messageClass: 'otp' | 'transactional' | 'promotional';
+}
+
+export interface Adapter {
+  readonly provider: string;
+  readonly capabilities: Capabilities;
+  /**
+   * Makes one request, once: no retry, no redirect. Whatever the provider or the network does becomes an outcome; this
+   * does not throw for it. `budget` is the age the mark may have when the first byte leaves. Aborting `signal` ends the
+   * request, which is `not_sent` only if no connection had been ready.
+   */
+  submit(request: SubmitRequest, budget: SendBudget, signal?: AbortSignal): Promise<Outcome>;
+  /**
+   * Reads the delivery report of one request; free, and repeatable unless `lookup.destructive`. Does not throw for
+   * anything the provider or the network does. `expectedRecipients`: how many the provider accepted.
+   */
+  reportByTransaction(providerTxnId: string, expectedRecipients: number, signal?: AbortSignal): Promise<ReportAnswer>;
+  /** Closes idle connections. Requests in flight are not waited for. */
+  close(): void;
+}

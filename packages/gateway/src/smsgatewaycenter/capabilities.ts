@@ -1,0 +1,20 @@
+import type { Capabilities } from '../adapter.ts';
+
+/**
+ * What the documented API can do. No client reference is read or echoed, so every call is a new charge; receipts are
+ * pushed to one address per account, unsigned.
+ */
+export function capabilitiesOf(maxRecipients: number): Capabilities {
+  return {
+    maxRecipients,
+    idFor: 'request',
+    clientRef: 'none',
+    lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
+    push: { perMessageUrl: false, signed: false },
+    schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
+    partialRefusal: true,
+    // `msgType=text` refuses every character beyond ASCII, also those of the GSM alphabet, so they go, and are billed,
+    // as unicode.
+    encodingRule: 'ascii',
+  };
+}

@@ -1,0 +1,128 @@
+import type { Adapter, SubmitRequest } from '../adapter.ts';
+import { classifyFailure } from '../classify-failure.ts';
+import { createGotTransport } from '../got-transport.ts';
+import { cleanId } from '../normalise/clean-id.ts';
+import { redactReply, type Secrets } from '../normalise/redact-reply.ts';
+import { ambiguous, NO_REPLY, notSent, type Outcome, type Reply, unbuildable } from '../outcome.ts';
+import type { ReportAnswer } from '../report-answer.ts';
+import type { SendBudget } from '../send-budget.ts';
+import type { Transport, TransportFailure, TransportReply } from '../transport.ts';
+import { callForm, callHeaders, credentialsOf } from './call-form.ts';
+import { capabilitiesOf } from './capabilities.ts';
+import { judgeReply } from './judge-reply.ts';
+import { type Settings, type SmsGatewayCenterOptions, settingsOf } from './options.ts';
+import { readReport } from './read-report.ts';
+import { sendForm } from './send-form.ts';
+
+export const SMSGATEWAYCENTER = 'smsgatewaycenter';
+
+const SEND_PATH = '/SMSApi/send';
+/** A report of a full request with its texts is a few hundred kB; this leaves room. */
+const LONGEST_REPORT_BYTES = 16 * 1024 * 1024;
+
+/**
+ * The adapter of SMSGatewayCenter's Unify API. Settings live in the closure, so that printing the adapter shows no
+ * credential. Throws `SENDLEDGER_CONFIG` for options that cannot work.
+ */
+export function createSmsGatewayCenter(options: SmsGatewayCenterOptions): Adapter {
+  const settings = settingsOf(options);
+  const given = options.transport;
+  const sends = given ?? createGotTransport({ timeouts: settings.timeouts, ...caOf(settings) });
+  const reads =
+    given ??
+    createGotTransport({
+      timeouts: settings.timeouts,
+      keepAlive: true,
+      maxBodyBytes: LONGEST_REPORT_BYTES,
+      ...caOf(settings),
+    });
+  return {
+    provider: SMSGATEWAYCENTER,
+    capabilities: capabilitiesOf(settings.maxRecipients),
+    submit: (request, budget, signal) => submit(sends, settings, request, budget, signal),
+    reportByTransaction: (txnId, expected, signal) => reportByTransaction(reads, settings, txnId, expected, signal),
+    close: () => {
+      sends.close();
+      reads.close();
+    },
+  };
+}
+
+function caOf(settings: Settings): { readonly ca?: string } {
+  return settings.ca === undefined ? {} : { ca: settings.ca };
+}
+
+async function submit(
+  transport: Transport,
+  settings: Settings,
+  request: SubmitRequest,
+  budget: SendBudget,
+  signal: AbortSignal | undefined,
+): Promise<Outcome> {
+  const built = sendForm(request, settings);
+  if (built.kind === 'unbuildable') return unbuildable(built.reason);
+  // The decisive check is the transport's; this one saves the connection.
+  if (!budget.holds()) return notSent('send_budget', 'the budget was spent before the request was made');
+  const secrets: Secrets = { credentials: credentialsOf(settings), texts: [request.body] };
+  let result: TransportReply | TransportFailure | null = null;
+  try {
+    result = await transport.post({
+      url: new URL(`${settings.baseUrl}${SEND_PATH}`),
+      form: built.form,
+      headers: callHeaders(settings),
+      budget,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (result.kind === 'failure') return outcomeOfFailure(result, secrets);
+    return judgeReply(result, {
+      recipients: request.recipients,
+      countryCode: settings.countryCode,
+      extraCodes: settings.extraCodes,
+      secrets,
+      nowMs: Date.now(),
+    });
+  } catch {
+    // A transport that throws, or a reply that breaks our reading of it. Whatever it was, the request may be out.
+    return ambiguous('our own fault after the request was begun', statusOnly(result));
+  }
+}
+
+function outcomeOfFailure(failure: TransportFailure, secrets: Secrets): Outcome {
+  const verdict = classifyFailure(failure);
+  if (verdict.kind === 'not_sent') return notSent(verdict.proof, verdict.detail);
+  const { partial } = failure;
+  if (partial === null) return ambiguous(verdict.detail);
+  const raw = redactReply(partial.body, secrets);
+  return ambiguous(verdict.detail, { ...NO_REPLY, httpStatus: partial.status, raw });
+}
+
+function statusOnly(result: TransportReply | TransportFailure | null): Reply {
+  return result?.kind === 'reply' ? { ...NO_REPLY, httpStatus: result.status } : NO_REPLY;
+}
+
+async function reportByTransaction(
+  transport: Transport,
+  settings: Settings,
+  providerTxnId: string,
+  expectedRecipients: number,
+  signal: AbortSignal | undefined,
+): Promise<ReportAnswer> {
+  const uuid = cleanId(providerTxnId);
+  if (uuid === null) return { kind: 'unavailable', detail: 'no transaction id to ask for' };
+  const form = callForm(settings);
+  form.set('uuid', uuid);
+  try {
+    const result = await transport.post({
+      url: new URL(`${settings.baseUrl}${settings.reportPath}`),
+      form,
+      headers: callHeaders(settings),
+      budget: null,
+      ...(signal === undefined ? {} : { signal }),
+    });
+    if (result.kind === 'failure') return { kind: 'unavailable', detail: classifyFailure(result).detail };
+    const { zone, countryCode } = settings;
+    return readReport(result, { providerTxnId: uuid, expectedRecipients, zone, countryCode });
+  } catch {
+    return { kind: 'unavailable', detail: 'our own fault while reading the report' };
+  }
+}

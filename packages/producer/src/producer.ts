@@ -1,0 +1,107 @@
+import type { Message } from '@sendledger/core';
+import { DirectoryCache } from './directory.ts';
+import { enqueueMessages, type OnProblem } from './enqueue.ts';
+import type { EnqueueResult } from './enqueue-result.ts';
+import { sqlExecutor, type Transaction } from './sql-executor.ts';
+import { type ClientOf, type ClientPool, inTransaction, type TransactionClient } from './transaction.ts';
+import { RedisWaker, SILENT_WAKER } from './waker.ts';
+
+export interface ProducerOptions {
+  /** Where wake-ups go. Null or left out: none are sent, and a row waits for the workers' next poll. */
+  readonly redisUrl?: string | null | undefined;
+  /** Tenant of messages that name none. */
+  readonly tenant?: string | undefined;
+  /** ISO country for numbers without a country code, where the tenant's row has none. */
+  readonly defaultRegion?: string | undefined;
+  /** Default `throw`. */
+  readonly onProblem?: OnProblem | undefined;
+}
+
+export interface EnqueueOptions {
+  readonly onProblem?: OnProblem | undefined;
+}
+
+export interface EnqueueReply {
+  /** One per recipient of each message, in the order given. */
+  readonly results: readonly EnqueueResult[];
+  /**
+   * Tells the workers; call it once the transaction has committed. Never rejects, settles within 250 ms. Does nothing inside
+   * `transaction()`, which does it by itself.
+   */
+  wake(): Promise<void>;
+}
+
+export interface Producer {
+  /**
+   * Writes messages in the caller's transaction: they exist if and only if the transaction commits.
+   *
+   * @throws MessageRefused (SENDLEDGER_MESSAGE_REFUSED) in mode `throw`, with nothing of this call written and the
+   *   transaction still usable.
+   * @throws SendledgerError SENDLEDGER_TRANSACTION_NEEDED, SENDLEDGER_MIGRATION_MISSING; database errors pass as they are.
+   */
+  enqueue(tx: Transaction, messages: Message | readonly Message[], options?: EnqueueOptions): Promise<EnqueueReply>;
+  /**
+   * Begins, runs `work`, commits, then wakes everything enqueued through that client. On an error it rolls back and wakes
+   * nothing.
+   *
+   * @throws SendledgerError SENDLEDGER_COMMIT_ROLLED_BACK, and whatever `work` throws.
+   */
+  transaction<T, P extends ClientPool>(pool: P, work: (tx: ClientOf<P>) => Promise<T>): Promise<T>;
+  /** Wake-ups that did not get through since the start, one per lane: latency, never loss. */
+  readonly wakeFailures: number;
+  /** Closes the Redis connection; the caller's database connections are the caller's. */
+  close(): Promise<void>;
+}
+
+export function createProducer(options: ProducerOptions): Producer {
+  const waker = typeof options.redisUrl === 'string' ? new RedisWaker(options.redisUrl) : SILENT_WAKER;
+  const directory = new DirectoryCache();
+  /** Lanes to wake after the commit, by client of a transaction that is run here. */
+  const running = new WeakMap<object, Set<string>>();
+
+  return {
+    async enqueue(tx, messages, { onProblem } = {}) {
+      const { results, lanes } = await enqueueMessages(
+        sqlExecutor(tx),
+        isList(messages) ? messages : [messages],
+        {
+          tenant: options.tenant,
+          defaultRegion: options.defaultRegion,
+          onProblem: onProblem ?? options.onProblem ?? 'throw',
+        },
+        directory,
+      );
+      const later = running.get(tx);
+      if (later === undefined) return { results, wake: () => waker.wake(lanes) };
+      for (const lane of lanes) later.add(lane);
+      return { results, wake: async () => undefined };
+    },
+
+    async transaction<T, P extends ClientPool>(pool: P, work: (tx: ClientOf<P>) => Promise<T>): Promise<T> {
+      const client: TransactionClient = await pool.connect();
+      const lanes = new Set<string>();
+      const result = await inTransaction(client, async () => {
+        running.set(client, lanes);
+        try {
+          // ClientOf<P> is what this very pool lends; the type cannot be followed through its overloads.
+          return await work(client as ClientOf<P>);
+        } finally {
+          // Before the client goes back to the pool, where the next transaction may take it at once.
+          running.delete(client);
+        }
+      });
+      await waker.wake(lanes);
+      return result;
+    },
+
+    get wakeFailures() {
+      return waker.failures;
+    },
+
+    close: () => waker.close(),
+  };
+}
+
+function isList(messages: Message | readonly Message[]): messages is readonly Message[] {
+  return Array.isArray(messages);
+}

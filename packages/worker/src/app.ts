@@ -1,0 +1,144 @@
+import { SendledgerError } from '@sendledger/core';
+import {
+  assertReady,
+  beatWorker,
+  endWorker,
+  registerWorker,
+  rowsOf,
+  type WorkerIdentity,
+} from '@sendledger/core/ledger';
+import pg from 'pg';
+import type { WorkerSettings } from './config.ts';
+import { startHealth } from './health.ts';
+import { createLog, type Log } from './log.ts';
+import type { Loop } from './loop.ts';
+import { createRegistry, Gauge, type Registry } from './metrics.ts';
+import { createWakeUps, type WakeUps } from './wakeups.ts';
+
+/** What an app is given to work with. */
+export interface AppContext {
+  readonly pool: pg.Pool;
+  readonly wakeUps: WakeUps;
+  readonly worker: WorkerIdentity;
+  readonly log: Log;
+  readonly registry: Registry;
+}
+
+/** What an app gives back: its loops, and how it comes to rest. */
+export interface RunningApp {
+  readonly loops: readonly Loop[];
+  /**
+   * Called on shutdown after the loops have stopped: lets requests in flight finish and gives back what was never marked.
+   * `deadline` is aborted when there is no more time.
+   */
+  rest?(deadline: AbortSignal): Promise<void>;
+}
+
+const BEAT_MS = 5_000;
+/** A loop that has not ended a round for this many poll intervals is stuck; a long round is not, so the floor is high. */
+const STUCK_AFTER_MS = 120_000;
+
+/**
+ * Runs one worker app: checks the database, registers the process, serves health, starts the loops, and comes to rest on
+ * SIGTERM or SIGINT. Whatever is wrong at the start is one line on standard error and exit code 1, with nothing started.
+ */
+export async function runApp(
+  name: string,
+  readSettings: () => WorkerSettings,
+  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+): Promise<void> {
+  try {
+    await bringUp(name, readSettings(), start);
+  } catch (error) {
+    process.stderr.write(`${oneLine(error)}\n`);
+    process.exit(1);
+  }
+}
+
+const oneLine = (error: unknown) =>
+  error instanceof SendledgerError ? error.message : `sendledger: ${(error as Error)?.stack ?? String(error)}`;
+
+async function bringUp(
+  name: string,
+  settings: WorkerSettings,
+  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+): Promise<void> {
+  const log = createLog(name, settings.SENDLEDGER_LOG_LEVEL, settings.SENDLEDGER_INSTANCE);
+  const pool = new pg.Pool({
+    connectionString: settings.DATABASE_URL,
+    max: settings.SENDLEDGER_DATABASE_POOL_SIZE,
+    connectionTimeoutMillis: 5_000,
+    application_name: `sendledger ${name}`,
+    // A transaction of ours is short; one that is not belongs to a process that hangs, and must not hold its locks.
+    idle_in_transaction_session_timeout: 15_000,
+    statement_timeout: 60_000,
+  });
+  pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));
+  await assertReady(pool);
+
+  const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
+  const wakeUps = createWakeUps(settings.REDIS_URL, log);
+  const registry = createRegistry(name);
+  new Gauge({
+    name: 'sendledger_wakeup_failures',
+    help: 'Wake-ups that could not be sent since the start of this process.',
+    registers: [registry],
+    collect() {
+      this.set(wakeUps.failures);
+    },
+  });
+  const app = await start({ pool, wakeUps, worker, log, registry });
+
+  let stopping = false;
+  const health = await startHealth({
+    host: settings.SENDLEDGER_HEALTH_HOST,
+    port: settings.SENDLEDGER_HEALTH_PORT,
+    registry,
+    alive: () => {
+      const stuck = app.loops.find((loop) => loop.quietMs > STUCK_AFTER_MS);
+      return stuck === undefined ? null : `loop ${stuck.name} has not ended a round for ${stuck.quietMs} ms`;
+    },
+    ready: async () => {
+      if (stopping) return 'shutting down';
+      try {
+        await rowsOf(pool, 'select 1');
+        return null;
+      } catch {
+        return 'the database does not answer';
+      }
+    },
+    degraded: () => (wakeUps.up === false ? 'Redis is down: working by polling' : null),
+  });
+
+  const beat = setInterval(() => {
+    beatWorker(pool, worker.id).catch((err) => log.warn({ err }, 'beat_failed'));
+  }, BEAT_MS);
+  for (const loop of app.loops) loop.start();
+  log.info({ worker: worker.id, health: health.url, redis: wakeUps.up !== null }, 'started');
+
+  const stop = async (signal: string) => {
+    // A second signal means now.
+    if (stopping) process.exit(1);
+    stopping = true;
+    log.info({ signal }, 'stopping');
+    const deadline = AbortSignal.timeout(settings.SENDLEDGER_SHUTDOWN_DEADLINE_MS);
+    deadline.addEventListener('abort', () => {
+      log.warn('shutdown_deadline_passed');
+      process.exit(1);
+    });
+    try {
+      await Promise.all(app.loops.map((loop) => loop.stop()));
+      await app.rest?.(deadline);
+      await endWorker(pool, worker.id);
+    } catch (err) {
+      log.error({ err }, 'shutdown_failed');
+      process.exitCode = 1;
+    }
+    clearInterval(beat);
+    await Promise.allSettled([health.close(), wakeUps.close()]);
+    await pool.end();
+    log.info('stopped');
+    process.exit();
+  };
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => void stop(signal));
+}

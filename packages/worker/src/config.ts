@@ -1,0 +1,102 @@
+import { hostname } from 'node:os';
+import { SendledgerError } from '@sendledger/core';
+import { z } from 'zod';
+
+/** A whole number from the environment, in the unit its name ends with. */
+export const whole = (from: number, to: number, preset: number) =>
+  z
+    .string()
+    .regex(/^\d+$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(from, `must be at least ${from}`).max(to, `must be at most ${to}`))
+    .default(preset);
+
+const url = (...protocols: string[]) =>
+  z.string().refine(
+    (value) => {
+      try {
+        return protocols.includes(new URL(value).protocol);
+      } catch {
+        return false;
+      }
+    },
+    { message: `must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}` },
+  );
+
+/** What every worker needs. */
+export const WORKER_SETTINGS = {
+  /** Postgres, as the role of this app. */
+  DATABASE_URL: url('postgres:', 'postgresql:'),
+  /** Wake-ups. Without it the fleet polls, and is slower by the poll interval. */
+  REDIS_URL: url('redis:', 'rediss:').optional(),
+  /** Name of this environment. A database that belongs to another one is not sent from. */
+  SENDLEDGER_ENVIRONMENT: z.string().min(1).default('development'),
+  /** Stable over restarts of the same process (a pod's name): a newer boot tells that the older is gone. */
+  SENDLEDGER_INSTANCE: z.string().min(1).default(`${hostname()}-${process.pid}`),
+  SENDLEDGER_LOG_LEVEL: z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent']).default('info'),
+  /** Longest pause between two looks into Postgres when no wake-up comes. */
+  SENDLEDGER_POLL_INTERVAL_MS: whole(10, 60_000, 1_000),
+  SENDLEDGER_DATABASE_POOL_SIZE: whole(2, 200, 8),
+  /** Health, readiness and metrics; port 0 takes a free one and logs it. */
+  SENDLEDGER_HEALTH_HOST: z.string().min(1).default('127.0.0.1'),
+  SENDLEDGER_HEALTH_PORT: whole(0, 65_535, 0),
+  /** How long a SIGTERM waits for what is in flight. */
+  SENDLEDGER_SHUTDOWN_DEADLINE_MS: whole(0, 600_000, 60_000),
+};
+
+export type WorkerSettings = z.infer<z.ZodObject<typeof WORKER_SETTINGS>>;
+
+/** The provider account this process sends through. */
+export const SMSGATEWAYCENTER_SETTINGS = {
+  SMSGATEWAYCENTER_BASE_URL: url('http:', 'https:').default('https://unify.smsgateway.center'),
+  SMSGATEWAYCENTER_USERID: z.string().min(1, 'must not be empty'),
+  SMSGATEWAYCENTER_PASSWORD: z.string().min(1).optional(),
+  SMSGATEWAYCENTER_APIKEY: z.string().min(1).optional(),
+  /** Routes name this account; it is not a credential. */
+  SMSGATEWAYCENTER_ACCOUNT: z.string().min(1).default('default'),
+  /** The report's path: the vendor's pages print it in singular and in plural. */
+  SMSGATEWAYCENTER_REPORT_PATH: z.string().startsWith('/').default('/SMSApi/report/status'),
+};
+
+/** Exactly one way in is enough, and one is needed. */
+export function needCredential(
+  settings: { SMSGATEWAYCENTER_PASSWORD?: string | undefined; SMSGATEWAYCENTER_APIKEY?: string | undefined },
+  problem: (variable: string, message: string) => void,
+): void {
+  if (settings.SMSGATEWAYCENTER_PASSWORD === undefined && settings.SMSGATEWAYCENTER_APIKEY === undefined)
+    problem('SMSGATEWAYCENTER_PASSWORD', 'must be set, or SMSGATEWAYCENTER_APIKEY');
+}
+
+/** Reports a problem of one variable; used by checks that look at several. */
+export type Problem = (variable: string, message: string) => void;
+
+/**
+ * Reads the environment once. All problems are reported together, each with its variable's name; values are never shown,
+ * since one of them may be a credential. An empty variable counts as unset.
+ *
+ * @throws SendledgerError SENDLEDGER_CONFIG
+ */
+export function readSettings<Shape extends z.ZodRawShape>(
+  shape: Shape,
+  environment: Readonly<Record<string, string | undefined>>,
+  check: (settings: z.infer<z.ZodObject<Shape>>, problem: Problem) => void = () => undefined,
+): z.infer<z.ZodObject<Shape>> {
+  const given = Object.fromEntries(
+    Object.keys(shape)
+      .map((name) => [name, environment[name]] as const)
+      .filter(([, value]) => value !== undefined && value !== ''),
+  );
+  const problems: string[] = [];
+  const parsed = z.object(shape).safeParse(given);
+  if (!parsed.success) {
+    for (const issue of parsed.error.issues) {
+      const name = String(issue.path[0]);
+      problems.push(`${name} ${given[name] === undefined ? 'must be set' : sentence(issue.message)}`);
+    }
+  } else check(parsed.data, (variable, message) => problems.push(`${variable} ${message}`));
+  if (!parsed.success || problems.length > 0) throw new SendledgerError('SENDLEDGER_CONFIG', `${problems.join('; ')}.`);
+  return parsed.data;
+}
+
+/** zod starts its own messages with a capital; ours follow a variable's name. */
+const sentence = (message: string) => (message.startsWith('must') ? message : `is not valid (${message})`);
