@@ -3,7 +3,8 @@
 //
 //   node infra/launch.mjs <program> [arguments]
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, readFileSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -46,10 +47,11 @@ child.on('exit', (code, signal) => {
 
 /** Installs unless what is installed is what the lock file says. Says so on standard error: standard output is the program's. */
 function install() {
-  const lock = path.join(root, 'pnpm-lock.yaml');
-  const installed = path.join(root, 'node_modules', '.pnpm', 'lock.yaml');
-  if (existsSync(node) && existsSync(installed) && readFileSync(lock, 'utf8') === readFileSync(installed, 'utf8'))
-    return;
+  const marker = path.join(root, 'node_modules', '.sendledger-installed');
+  const wanted = createHash('sha256')
+    .update(readFileSync(path.join(root, 'pnpm-lock.yaml')))
+    .digest('hex');
+  if (existsSync(node) && existsSync(marker) && readFileSync(marker, 'utf8') === wanted) return;
   process.stderr.write('sendledger: installing dependencies and Node 24 (once)\n');
   const done = spawnSync('npx', ['--yes', 'pnpm@12.4.2', 'install', '--frozen-lockfile'], {
     cwd: root,
@@ -61,4 +63,5 @@ function install() {
     process.stderr.write('launch: the installation failed; see above\n');
     process.exit(1);
   }
+  writeFileSync(marker, wanted);
 }

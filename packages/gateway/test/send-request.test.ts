@@ -71,6 +71,12 @@ describe('the request to the provider', () => {
     expect(server.requests[0]?.form.get('msg')).toBe(body);
   });
 
+  it('sends a text that was priced as UCS2 as unicode even where it is ASCII, since the bill follows the type', async () => {
+    const server = await startDefaultProvider();
+    await adapterFor(server.url).submit(requestTo(['919999999999'], { body: '`', encoding: 'UCS2' }), fullBudget());
+    expect(server.requests[0]?.form.get('msgType')).toBe('unicode');
+  });
+
   it.each([
     ['no recipient', { recipients: [] }],
     ['a recipient twice', { recipients: ['919999999999', '919999999999'] }],

@@ -13,6 +13,10 @@ export interface NewRoute {
   readonly encodingRule: 'gsm7' | 'ascii';
   /** IANA zone of the provider's clock strings. */
   readonly providerZone: string;
+  /** The sender of messages that name none; null: each message or its template must. */
+  readonly defaultSenderId: string | null;
+  /** Whether this route's provider refuses a message without a sender; then enqueue does. */
+  readonly senderRequired: boolean;
 }
 
 /** Until when a message of a class is worth sending, and how long its receipt is waited for. */
@@ -26,9 +30,20 @@ const LANE_DEFAULTS: Readonly<Record<MessageClass, { submitWithin: string; recei
 export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id: string; readonly made: boolean }> {
   const [made] = await rowsOf<{ id: string }>(
     sql,
-    `insert into sendledger.route (name, provider, account, channel, max_batch, encoding_rule, provider_zone)
-     values ($1, $2, $3, $4, $5, $6, $7) on conflict (name) do nothing returning id`,
-    [route.name, route.provider, route.account, route.channel, route.maxBatch, route.encodingRule, route.providerZone],
+    `insert into sendledger.route (name, provider, account, channel, max_batch, encoding_rule, provider_zone,
+       default_sender_id, sender_required)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+    [
+      route.name,
+      route.provider,
+      route.account,
+      route.channel,
+      route.maxBatch,
+      route.encodingRule,
+      route.providerZone,
+      route.defaultSenderId,
+      route.senderRequired,
+    ],
   );
   const [row] = made
     ? [made]

@@ -20,7 +20,8 @@ export function sendForm(request: SubmitRequest, settings: Settings): SendForm {
   form.set('mobile', request.recipients.join(','));
   form.set('msg', request.body);
   form.set('senderid', request.senderId ?? '');
-  form.set('msgType', isAscii(request.body) ? 'text' : 'unicode');
+  // As it was priced: the bill follows the type that is sent, and ASCII outside GSM (a backtick) was counted as UCS2.
+  form.set('msgType', request.encoding === 'UCS2' ? 'unicode' : 'text');
   // A string, as the provider refuses anything but "true" and "false". It drops repeats inside this request only.
   form.set('duplicatecheck', 'true');
   if (request.dltEntityId !== null) form.set('dltEntityId', request.dltEntityId);

@@ -13,6 +13,8 @@ export const Route = defineEntity({
     channel: p.text().$type<MessageChannel>(),
     maxBatch: p.integer(),
     encodingRule: p.text().$type<'gsm7' | 'ascii'>(),
+    defaultSenderId: p.text().nullable(),
+    senderRequired: p.boolean(),
     providerZone: p.text(),
     maxInFlightRequests: p.integer(),
     maxInFlightRows: p.integer(),

@@ -15,6 +15,9 @@ create table sendledger.route (
   max_batch integer not null default 500 check (max_batch between 1 and 10000),
   -- Which characters force UCS-2: the GSM alphabet, or everything beyond ASCII.
   encoding_rule text not null default 'gsm7' check (encoding_rule in ('gsm7', 'ascii')),
+  -- Used where neither the message nor its template names a sender; a route may need one.
+  default_sender_id text,
+  sender_required boolean not null default false,
   -- Zone of the provider's clock strings.
   provider_zone text not null default 'UTC',
   -- How much may be on the wire: requests, and rows in them. A worker that dies leaves at most this many unknown.

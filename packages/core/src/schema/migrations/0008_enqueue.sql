@@ -63,7 +63,7 @@ begin
       select distinct g.tenant_id, g.channel, g.message_class, g.route from given g
     ), chosen as materialized (
       -- The message's route, else the tenant's for channel and class, else the channel's only one.
-      select w.*, r.id as route_id, r.provider, r.encoding_rule, l.submit_within, l.route_id is not null as has_lane
+      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, l.submit_within, l.route_id is not null as has_lane
       from wanted w
       cross join lateral (
         select case
@@ -80,7 +80,7 @@ begin
       left join sendledger.route r on r.id = pick.id
       left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
     ), read as materialized (
-      select g.*, c.route_id, c.provider, c.submit_within,
+      select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, coalesce(g.sender_id, c.default_sender_id) as sender,
         coalesce(c.has_lane, false) as has_lane,
         case when c.encoding_rule = 'ascii' then coalesce(g.ascii_encoding, case when octet_length(g.body) = length(g.body) then g.encoding end)
           else g.encoding end as bill_encoding,
@@ -108,7 +108,7 @@ begin
           when x.event_version is not null and octet_length(x.event_version) > 200 then 'event_version:over 200 octets'
           when x.body is null or x.body = '' then 'body:required'
           when octet_length(x.body) > 16384 then 'body:over 16384 octets'
-          when x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'sender_id:1 to 11 letters and digits, or up to 15 digits'
+          when x.channel = 'sms' and x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'sender_id:1 to 11 letters and digits, or up to 15 digits'
           when x.dlt_entity_id in ('', '0', 'null', 'NULL', '-') then 'dlt_entity_id:a placeholder is not an id'
           when x.dlt_template_id in ('', '0', 'null', 'NULL', '-') then 'dlt_template_id:a placeholder is not an id'
           when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'template_version:not a whole number'
@@ -116,9 +116,11 @@ begin
           when x.message_class = 'otp' and x.on_proven_absent = 'replay' then 'on_proven_absent:a one-time password is never sent again by itself'
           when x.route_id is null then 'route:no such route, or none is the only one for this channel'
           when not x.has_lane then 'route:it has no lane for this class'
+          when x.sender_required and x.sender is null then 'sender_id:this route needs a sender, and has no default'
           when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'encoding:GSM7 or UCS2, counted by the rule of the route'
           when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'
           when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) then 'segments:fewer than the text can fit in'
+          when x.channel = 'sms' and x.bill_segments::integer > 10 then 'body:over 10 segments in the encoding this route sends'
           when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:not an instant with offset'
           when x.submit_by is not null and x.submit_at is null then 'submit_by:not an instant with offset'
           when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
@@ -150,7 +152,7 @@ begin
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
         scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
-        g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender_id, g.route_id, g.provider,
+        g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, g.due, g.deadline, case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end
       from good g join won w on w.message_id = g.mid
@@ -175,15 +177,17 @@ begin
       a.attempt_key := item.attempt_key::text;
       a.lane := item.route_id::text || '.' || item.message_class;
     else
-      -- A second statement, because the first one's snapshot cannot see a winner that committed while it waited.
-      select k.message_id, k.message_created_at, k.content_hash, m.attempt_key into winner
+      -- A second statement, because the first one's snapshot cannot see a winner that committed while it waited. One table at
+      -- a time, by its whole key: joined, and without nested loops, it would read the table.
+      select k.message_id, k.message_created_at, k.content_hash into winner
       from sendledger.message_key k
-      left join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
       where k.tenant_id = item.tenant_id and k.business_key = item.business_key;
+      select m.attempt_key::text into a.attempt_key
+      from sendledger.outbound_message m
+      where m.id = winner.message_id and m.created_at = winner.message_created_at;
       a.answer := case when winner.content_hash = item.content_hash then 'duplicate' else 'conflict' end;
       a.message_id := winner.message_id::text;
       a.message_created_at := to_char(winner.message_created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-      a.attempt_key := winner.attempt_key::text;
       a.field := case when a.answer = 'conflict' then 'body' end;
       a.reason := case when a.answer = 'conflict' then 'the same business key is taken by a message with other content' end;
     end if;
