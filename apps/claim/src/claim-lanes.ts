@@ -28,7 +28,7 @@ export function claimRound(context: AppContext, policy: ClaimPolicy): (messageCl
   return async (messageClass) => {
     let found = false;
     let more = false;
-    for (const lane of await lanesWithWork(context.pool, messageClass)) {
+    for (const lane of await lanesWithWork(context.sql, messageClass)) {
       const result = await claimLane(context, lane, policy);
       if (result.rows > 0) claimed.inc({ message_class: lane.messageClass }, result.rows);
       if (result.unpriced > 0) unpriced.inc({ message_class: lane.messageClass }, result.unpriced);

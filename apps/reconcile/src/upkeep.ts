@@ -22,12 +22,12 @@ export function upkeepRound(context: AppContext, monthsAhead: number): () => Pro
   });
 
   return async () => {
-    await ensureMonths(context.pool, monthsAhead);
-    for (const gauge of await classGauges(context.pool)) {
+    await ensureMonths(context.sql, monthsAhead);
+    for (const gauge of await classGauges(context.sql)) {
       oldest.set({ message_class: gauge.messageClass }, gauge.oldestDueSeconds);
       pending.set({ message_class: gauge.messageClass }, gauge.pendingRatio);
     }
-    const rows = await strayRows(context.pool);
+    const rows = await strayRows(context.sql);
     stray.set(rows);
     if (rows > 0) context.log.error({ rows }, 'default_partition_not_empty');
     return 'none';

@@ -70,27 +70,29 @@ export class Submitter {
    */
   async round(messageClass: MessageClass): Promise<Round> {
     let marked = 0;
-    for (const lane of await lanesWithOpenSubmissions(this.#context.pool, messageClass)) {
+    for (const lane of await lanesWithOpenSubmissions(this.#context.sql, messageClass)) {
       const adapter = this.#adapterFor(lane);
       if (adapter === undefined) {
-        this.#explain(lane, [`this process has no account ${lane.provider}/${lane.account}`]);
+        await this.#explain(lane, () => [`this process has no account ${lane.provider}/${lane.account}`]);
         continue;
       }
       const free = this.#freeFor(lane);
       if (free <= 0) continue;
       const got = await this.#markLane(lane, adapter, free);
-      if (got === 0) this.#explain(lane, await whyNotSending(this.#context.pool, lane, this.#policy.environment));
+      if (got === 0) await this.#explain(lane, () => whyNotSending(this.#context.sql, lane, this.#policy.environment));
       marked += got;
     }
     return marked > 0 ? 'some' : 'none';
   }
 
-  /** Says why a lane with open submissions does not move; once a minute, not once a round. */
-  #explain(lane: LaneWork, reasons: readonly string[]): void {
+  /** Says why a lane with open submissions does not move; asked and said once a minute, not once a round. */
+  async #explain(lane: LaneWork, why: () => readonly string[] | Promise<readonly string[]>): Promise<void> {
     const key = laneName(lane.routeId, lane.messageClass);
-    if (reasons.length === 0 || Date.now() - (this.#explainedAt.get(key) ?? 0) < EXPLAIN_EVERY_MS) return;
+    if (Date.now() - (this.#explainedAt.get(key) ?? 0) < EXPLAIN_EVERY_MS) return;
     this.#explainedAt.set(key, Date.now());
-    this.#context.log.warn({ route: lane.routeId, message_class: lane.messageClass, reasons }, 'not_sending');
+    const reasons = await why();
+    if (reasons.length > 0)
+      this.#context.log.warn({ route: lane.routeId, message_class: lane.messageClass, reasons }, 'not_sending');
   }
 
   /** Waits for the requests in flight; each has a deadline of its own. */

@@ -1,5 +1,14 @@
 export type { OnProblem } from './enqueue.ts';
 export type { EnqueueResult } from './enqueue-result.ts';
+export { LINE_FAULTS, type LineFault, type LineProblem, lineProblem } from './line-problem.ts';
+export { FILE_FIELDS, type FileField, fileField } from './message-fields.ts';
+export {
+  MESSAGE_FORMATS,
+  type MessageDefaults,
+  type MessageFormat,
+  type MessageLine,
+  readMessages,
+} from './message-file.ts';
 export { MessageRefused, type Refusal, type RefusalReason } from './message-refused.ts';
 export {
   createProducer,

@@ -3,8 +3,10 @@ import {
   assertReady,
   beatWorker,
   endWorker,
+  prepared,
   registerWorker,
   rowsOf,
+  type Sql,
   type WorkerIdentity,
 } from '@sendledger/core/ledger';
 import pg from 'pg';
@@ -17,7 +19,10 @@ import { createWakeUps, type WakeUps } from './wakeups.ts';
 
 /** What an app is given to work with. */
 export interface AppContext {
+  /** For transactions. */
   readonly pool: pg.Pool;
+  /** For single statements, prepared. */
+  readonly sql: Sql;
   readonly wakeUps: WakeUps;
   readonly worker: WorkerIdentity;
   readonly log: Log;
@@ -35,6 +40,8 @@ export interface RunningApp {
 }
 
 const BEAT_MS = 5_000;
+/** A terminal's Ctrl-C reaches the process directly and once more through npm and the launcher: within this time it is one. */
+const SAME_SIGNAL_MS = 1_000;
 /** A loop that has not ended a round for this many poll intervals is stuck; a long round is not, so the floor is high. */
 const STUCK_AFTER_MS = 120_000;
 
@@ -72,6 +79,11 @@ async function bringUp(
     // A transaction of ours is short; one that is not belongs to a process that hangs, and must not hold its locks.
     idle_in_transaction_session_timeout: 15_000,
     statement_timeout: 60_000,
+    // Hot statements name rows by arrays of keys, a shape whose generic plan is its good one; planning each call anew costs more
+    // than running it. Awaited by the pool: a query of ours behind its back would meet the first one of a borrower.
+    onConnect: async (client) => {
+      await client.query('set plan_cache_mode = force_generic_plan');
+    },
   });
   pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));
   await assertReady(pool);
@@ -87,9 +99,10 @@ async function bringUp(
       this.set(wakeUps.failures);
     },
   });
-  const app = await start({ pool, wakeUps, worker, log, registry });
+  const app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry });
 
   let stopping = false;
+  let stoppingSince = 0;
   const health = await startHealth({
     host: settings.SENDLEDGER_HEALTH_HOST,
     port: settings.SENDLEDGER_HEALTH_PORT,
@@ -117,9 +130,13 @@ async function bringUp(
   log.info({ worker: worker.id, health: health.url, redis: wakeUps.up !== null }, 'started');
 
   const stop = async (signal: string) => {
-    // A second signal means now.
-    if (stopping) process.exit(1);
+    if (stopping) {
+      // A second signal means now.
+      if (Date.now() - stoppingSince >= SAME_SIGNAL_MS) process.exit(1);
+      return;
+    }
     stopping = true;
+    stoppingSince = Date.now();
     log.info({ signal }, 'stopping');
     const deadline = AbortSignal.timeout(settings.SENDLEDGER_SHUTDOWN_DEADLINE_MS);
     deadline.addEventListener('abort', () => {

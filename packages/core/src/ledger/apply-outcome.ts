@@ -55,7 +55,7 @@ export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at
 
 export const SETTLE_SUBMISSIONS = `update sendledger.submission s
   set (state, responded_at, outcome_reason, outcome_proof, provider_txn_id, provider_status_code, http_status, raw_reply, poll_at) = (
-    select (($4::text[])[x.pos])::sendledger.submission_state, now(), ($5::text[])[x.pos], ($6::text[])[x.pos], ($7::text[])[x.pos],
+    select (($4::text[])[x.pos])::sendledger.submission_state, now(), ($5::text[])[x.pos], ($6::text[])[x.pos], coalesce(($7::text[])[x.pos], s.provider_txn_id),
       ($8::text[])[x.pos], (($9::integer[])[x.pos])::smallint, coalesce(s.raw_reply, ($10::bytea[])[x.pos]),
       now() + ($11::double precision[])[x.pos] * interval '1 ms'
     from (select array_position($1::bigint[], s.id) as pos) x)
@@ -86,7 +86,7 @@ export const MOVE_CLAIMED = `update sendledger.outbound_message m
 export const LATE_ACCEPTED = `update sendledger.outbound_message m
   set (state, state_reason, updated_at, reconciled_at, provider_txn_id, provider_status_code, submitted_at, receipt_by,
        billable_units, cost, cost_currency, cost_source) = (
-    select 'submitted'::sendledger.message_state, 'late_reply', now(), now(), ($5::text[])[x.sub], ($6::text[])[x.sub],
+    select 'submitted'::sendledger.message_state, 'late_reply', now(), now(), coalesce(($5::text[])[x.sub], m.provider_txn_id), ($6::text[])[x.sub],
       m.requested_at, greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
         where l.route_id = m.route_id and l.message_class = m.message_class),
       m.quoted_units, m.quoted_cost, m.quoted_currency, 'quote'::sendledger.cost_source

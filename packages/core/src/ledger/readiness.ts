@@ -1,5 +1,5 @@
 import { SendledgerError } from '../domain/errors.ts';
-import { MIGRATION_NAMES } from '../schema/migrations.ts';
+import { MIGRATION_NAMES } from '../schema/migration-names.ts';
 import { readServerFacts } from '../schema/server-facts.ts';
 import { rowsOf, type Sql } from './sql.ts';
 

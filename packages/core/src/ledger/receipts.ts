@@ -107,6 +107,16 @@ interface StoredReceipt {
 interface Target extends RowRef {
   readonly state: MessageState;
   readonly providerMessageId: string | null;
+  readonly providerTxnId: string | null;
+  readonly recipient: string;
+}
+
+/** The id belongs to this row, and the receipt says in its other words that it means another one. */
+function meansAnother(target: Target, receipt: StoredReceipt): boolean {
+  return (
+    (receipt.recipient !== null && receipt.recipient !== target.recipient) ||
+    (receipt.providerTxnId !== null && target.providerTxnId !== null && receipt.providerTxnId !== target.providerTxnId)
+  );
 }
 
 /**
@@ -135,6 +145,21 @@ export async function applyReceipts(
     const target = targets.get(receipt);
     if (target === undefined) {
       waiting++;
+      continue;
+    }
+    if (meansAnother(target, receipt)) {
+      waiting++;
+      await openReview(sql, {
+        kind: 'provider_message_owned',
+        subject: `message ${target.id} ${receipt.providerMessageId} named for another`,
+        routeId: origin.routeId,
+        message: target,
+        evidence: {
+          provider_message_id: receipt.providerMessageId,
+          owner: target.id,
+          provider_txn_id: receipt.providerTxnId,
+        },
+      });
       continue;
     }
     const verdict = judgeReceipt(stateNow.get(target.id) ?? target.state, receipt.status);
@@ -277,9 +302,16 @@ async function match(
 
 async function lockRows(sql: Sql, refs: readonly RowRef[]): Promise<Map<string, Target>> {
   if (refs.length === 0) return new Map();
-  const rows = await rowsOf<{ id: string; created_at: Date; state: MessageState; provider_message_id: string | null }>(
+  const rows = await rowsOf<{
+    id: string;
+    created_at: Date;
+    state: MessageState;
+    provider_message_id: string | null;
+    provider_txn_id: string | null;
+    recipient: string;
+  }>(
     sql,
-    `select m.id, m.created_at, m.state, m.provider_message_id from sendledger.outbound_message m
+    `select m.id, m.created_at, m.state, m.provider_message_id, m.provider_txn_id, m.recipient from sendledger.outbound_message m
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3
      order by m.id for update`,
     rowKeys(refs),
@@ -287,7 +319,14 @@ async function lockRows(sql: Sql, refs: readonly RowRef[]): Promise<Map<string, 
   return new Map(
     rows.map((row) => [
       row.id,
-      { id: row.id, createdAt: row.created_at, state: row.state, providerMessageId: row.provider_message_id },
+      {
+        id: row.id,
+        createdAt: row.created_at,
+        state: row.state,
+        providerMessageId: row.provider_message_id,
+        providerTxnId: row.provider_txn_id,
+        recipient: row.recipient,
+      },
     ]),
   );
 }

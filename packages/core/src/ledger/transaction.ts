@@ -1,4 +1,6 @@
 import type pg from 'pg';
+import { SendledgerError } from '../domain/errors.ts';
+import { prepared } from './prepared.ts';
 import type { Sql } from './sql.ts';
 
 /**
@@ -15,10 +17,18 @@ const BEGIN_DURABLE = `begin; select set_config('synchronous_commit',
 export async function durably<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
   const client = await pool.connect();
   let broken: Error | undefined;
+  // A pool listens to its idle clients only: the loss of this connection would be an unhandled event and end the process.
+  const lost = (error: Error) => {
+    broken = error;
+  };
+  client.on('error', lost);
   try {
     await client.query(BEGIN_DURABLE);
-    const result = await work(client);
-    await client.query('commit');
+    const result = await work(prepared(client));
+    const { command } = await client.query('commit');
+    // A statement of `work` failed and its error was swallowed: the server answers COMMIT with a rollback, and no error.
+    if (command !== 'COMMIT')
+      throw new SendledgerError('SENDLEDGER_COMMIT_ROLLED_BACK', `COMMIT was answered ${command}.`);
     return result;
   } catch (error) {
     try {
@@ -29,6 +39,8 @@ export async function durably<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>):
     }
     throw error;
   } finally {
+    // The listener stays on a broken client: its socket may report more after this.
+    if (broken === undefined) client.off('error', lost);
     client.release(broken);
   }
 }

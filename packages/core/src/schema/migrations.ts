@@ -1,16 +1,9 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { Migration } from '@mikro-orm/migrations';
-
-const FOLDER = new URL('./migrations/', import.meta.url);
+import { MIGRATION_NAMES, MIGRATIONS_FOLDER } from './migration-names.ts';
 
 /** Made or granted by whoever migrates; everything else is made as the owner, so that nobody who logs in owns a table. */
 const AS_MIGRATOR = new Set(['0001_roles', '0009_grants']);
-
-/** Names of all migrations this build knows, in order. A database is current when it has run exactly these. */
-export const MIGRATION_NAMES: readonly string[] = readdirSync(FOLDER)
-  .filter((file) => file.endsWith('.sql'))
-  .map((file) => file.slice(0, -'.sql'.length))
-  .sort();
 
 /**
  * Raw SQL, one file each, run in order inside one transaction. The ORM's schema differ is never asked: it would drop the
@@ -18,7 +11,7 @@ export const MIGRATION_NAMES: readonly string[] = readdirSync(FOLDER)
  */
 export function migrationsList() {
   return MIGRATION_NAMES.map((name) => {
-    const body = readFileSync(new URL(`${name}.sql`, FOLDER), 'utf8');
+    const body = readFileSync(new URL(`${name}.sql`, MIGRATIONS_FOLDER), 'utf8');
     const sql = AS_MIGRATOR.has(name) ? body : `set local role sendledger_owner;\n${body}\nreset role;`;
     return {
       name,

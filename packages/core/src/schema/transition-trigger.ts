@@ -59,7 +59,14 @@ const IDENTITY = [
 ];
 
 /** Facts that are written once and never again. */
-const SET_ONCE = ['provider_txn_id', 'provider_message_id', 'submitted_at', 'delivered_at', 'billed_after_close_at'];
+const SET_ONCE = [
+  'provider_txn_id',
+  'provider_message_id',
+  'provider_campaign_id',
+  'submitted_at',
+  'delivered_at',
+  'billed_after_close_at',
+];
 
 const changed = (columns: readonly string[]) =>
   `(${columns.map((c) => `old.${c}`).join(', ')}) is distinct from (${columns.map((c) => `new.${c}`).join(', ')})`;
@@ -118,6 +125,19 @@ const RULES: readonly { name: string; breaks: string; says: string }[] = [
     says: "format('the cost of outbound_message %s is set once', old.id)",
   },
   {
+    name: 'cost source',
+    // These two words excuse a missing cost, so only the role that writes rows with a past may use them.
+    breaks: `old.cost_source is distinct from new.cost_source and new.cost_source in ('imported', 'recovered')
+      and current_user <> 'sendledger_import'`,
+    says: "format('outbound_message %s was neither imported nor recovered by this writer', old.id)",
+  },
+  {
+    name: 'requested_at',
+    // Each attempt has its own; between them, and after the last, it is the fact by which unknown rows are found.
+    breaks: `old.requested_at is not null and old.requested_at is distinct from new.requested_at and old.state <> 'claimed'`,
+    says: "format('the time of the request of outbound_message %s is written by an outcome only', old.id)",
+  },
+  {
     name: 'set once',
     breaks: SET_ONCE.map((c) => `(old.${c} is not null and new.${c} is distinct from old.${c})`).join('\n      or '),
     says: `format('a fact of outbound_message %s is set once (${SET_ONCE.join(', ')})', old.id)`,
@@ -132,8 +152,9 @@ const RULES: readonly { name: string; breaks: string; says: string }[] = [
 /**
  * The guards of `outbound_message`, generated from the state table. What a row can judge alone stands in the trigger's
  * WHEN clause: no function is called for a legal update, so the guard costs next to nothing. What has to look at the
- * submission is one AFTER STATEMENT trigger with transition tables and one FOR SHARE check for all rows: a look-up row by
- * row costs ten times as much. FOR SHARE, because a check that only reads would let a mark and a release both commit.
+ * submission is one AFTER STATEMENT trigger with transition tables and one locking check for all rows: a look-up row by
+ * row costs ten times as much. Locking, because a check that only reads would let a mark and a release both commit; the
+ * transaction of a legal move wrote the submission before, so the lock makes nobody wait.
  */
 export function guardSql(): string {
   const raises = RULES.map(
@@ -160,7 +181,7 @@ ${when}
   ) execute function sendledger.refuse_message_update();
 
 -- The submission's side of a move. It locks what it reads: mark and release both write the submission row, so of a mark
--- and a release that meet here exactly one commits. enable_nestloop is off because a plan cached for one row would join
+-- and a release that meet here exactly one commits, and of two that fill one submission too. enable_nestloop is off because a plan cached for one row would join
 -- five hundred by a nested loop.
 create function sendledger.check_submission_moves() returns trigger language plpgsql security definer
 set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off as $guard$
@@ -179,7 +200,7 @@ begin
     where s.id = any (array(select m.submission_id from moved m))
       and s.created_at >= (select min(m.submission_created_at) from moved m)
       and s.created_at <= (select max(m.submission_created_at) from moved m)
-    for share
+    for no key update
   ), filled as (
     select m.submission_id, count(*) as messages from moved m where m.becomes = 'claimed' group by 1
   )
@@ -203,17 +224,28 @@ begin
           bad.id, bad.submission_id, coalesce(bad.submission_state::text, 'absent')) end;
   end if;
 
-  -- An OTP is alone in its request: also when somebody adds a second one to a submission that is already full.
-  if exists (select from new_rows n where n.message_class = 'otp' and n.state = 'claimed') then
-    select m.submission_id into bad
-    from sendledger.outbound_message m
-    where m.submission_id = any (array(select n.submission_id from new_rows n where n.message_class = 'otp' and n.state = 'claimed'))
-      and m.state in ('claimed', 'submitted', 'unknown')
-    group by m.submission_id having count(*) > 1
+  -- Filled once: what another statement claimed into the same submission before counts too. The lock above makes two that
+  -- fill it at the same time come here one after the other, and this statement sees what the first committed.
+  if exists (select from new_rows n where n.state = 'claimed') then
+    select held.submission_id into bad
+    from (
+      select m.submission_id, count(*) as messages
+      from sendledger.outbound_message m
+      where m.submission_id = any (array(select distinct n.submission_id from new_rows n where n.state = 'claimed'))
+        and m.state in ('claimed', 'submitted', 'unknown')
+      group by 1
+    ) held
+    join (
+      select n.submission_id, count(*) as messages
+      from old_rows o join new_rows n on n.id = o.id
+      where o.state <> 'claimed' and n.state = 'claimed'
+      group by 1
+    ) filled on filled.submission_id = held.submission_id
+    where held.messages <> filled.messages
     limit 1;
     if found then
       raise exception using errcode = '23514', constraint = 'guard: submission',
-        message = format('submission %s carries a one-time password and has room for one message', bad.submission_id);
+        message = format('submission %s is full: it was filled before', bad.submission_id);
     end if;
   end if;
   return null;

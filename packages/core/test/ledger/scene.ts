@@ -4,6 +4,7 @@ import type { MessageClass } from '../../src/domain/state.ts';
 import { registerWorker, rowsOf, type WorkerIdentity } from '../../src/ledger/index.ts';
 
 export interface Scene {
+  readonly name: string;
   readonly routeId: string;
   readonly worker: WorkerIdentity;
   readonly environment: string;
@@ -14,7 +15,7 @@ export async function scene(
   pool: pg.Pool,
   route: { name?: string; maxBatch?: number; encodingRule?: 'gsm7' | 'ascii'; rate?: boolean } = {},
 ): Promise<Scene> {
-  const name = route.name ?? 'main';
+  const name = route.name ?? `route-${randomUUID().slice(0, 13)}`;
   const [made] = await rowsOf<{ id: string }>(
     pool,
     `insert into sendledger.route (name, provider, account, channel, encoding_rule, max_batch)
@@ -34,7 +35,7 @@ export async function scene(
       [routeId],
     );
   const worker = await registerWorker(pool, 'test', `test-${randomUUID()}`);
-  return { routeId, worker, environment: 'test' };
+  return { name, routeId, worker, environment: 'test' };
 }
 
 export interface EnqueuedRow {

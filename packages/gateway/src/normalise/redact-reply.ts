@@ -62,11 +62,35 @@ function redactFields(text: string): string {
     .replace(XML_FIELD, (whole, name: string) => (isPrivateName(name) ? `<${name}>${MARK}` : whole));
 }
 
-/** Replaces a value where it does not continue as a longer word: a short user id is not cut out of other words. */
+const WORD = /[\p{L}\p{N}]/u;
+
+/**
+ * Replaces a value where it does not continue as a longer word: a short user id is not cut out of other words. By hand, since
+ * a regular expression made anew for each token would be the dearest part of a send.
+ */
 function replaceToken(text: string, token: string): string {
   if (token === '') return text;
-  const escaped = token.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
-  return text.replace(new RegExp(`(?<![\\p{L}\\p{N}])${escaped}(?![\\p{L}\\p{N}])`, 'gu'), MARK);
+  let out = '';
+  let from = 0;
+  for (let at = text.indexOf(token); at !== -1; at = text.indexOf(token, at + 1)) {
+    if (at < from) continue;
+    const end = at + token.length;
+    if (continuesBefore(text, at) || continuesAfter(text, end)) continue;
+    out += text.slice(from, at) + MARK;
+    from = end;
+  }
+  return from === 0 ? text : out + text.slice(from);
+}
+
+function continuesBefore(text: string, at: number): boolean {
+  const unit = text.charCodeAt(at - 1);
+  const start = unit >= 0xdc00 && unit <= 0xdfff ? at - 2 : at - 1;
+  return start >= 0 && WORD.test(text.slice(start, at));
+}
+
+function continuesAfter(text: string, end: number): boolean {
+  const point = text.codePointAt(end);
+  return point !== undefined && WORD.test(String.fromCodePoint(point));
 }
 
 function replacePieces(text: string, forms: readonly string[]): string {

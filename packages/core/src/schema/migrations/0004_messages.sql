@@ -77,17 +77,20 @@ create table sendledger.outbound_message (
   correlation_window_ms integer,
 
   primary key (id, created_at),
-  constraint claimed_has_submission check (state <> 'claimed' or submission_id is not null),
+  -- claimed_at too: it is what freezes the content when a release makes the row pending again.
+  constraint claimed_has_submission check (state <> 'claimed' or (submission_id is not null and claimed_at is not null)),
   constraint pending_has_no_submission check (state <> 'pending' or submission_id is null),
   constraint submission_reference_whole check ((submission_id is null) = (submission_created_at is null)),
   constraint replaces_reference_whole check ((replaces_id is null) = (replaces_created_at is null)),
   constraint quote_whole check (
     (quoted_units is null) = (quoted_cost is null) and (quoted_cost is null) = (quoted_currency is null)),
   constraint claimed_has_quote check (state <> 'claimed' or quoted_cost is not null),
-  constraint cost_whole check ((cost is null) = (billable_units is null) and (cost is null) = (cost_currency is null)),
+  constraint cost_whole check (
+    (cost is null) = (billable_units is null) and (cost is null) = (cost_currency is null)
+    and (cost is null or cost_source is not null)),
   -- Never paid for without a row that says so: from `submitted` on there is a cost, but for rows whose past we only import.
   constraint submitted_has_cost check (
-    state not in ('submitted', 'delivered') or cost is not null or cost_source in ('imported', 'recovered')),
+    state not in ('submitted', 'delivered') or cost is not null or coalesce(cost_source in ('imported', 'recovered'), false)),
   constraint otp_is_never_replayed_by_itself check (message_class <> 'otp' or on_proven_absent = 'stop')
 ) partition by range (created_at);
 

@@ -41,12 +41,20 @@ begin
       (old.cost, old.billable_units, old.cost_currency, old.cost_source) is distinct from (new.cost, new.billable_units, new.cost_currency, new.cost_source) then
     raise exception using errcode = '23514', constraint = 'guard: cost', message = format('the cost of outbound_message %s is set once', old.id);
   end if;
+  if old.cost_source is distinct from new.cost_source and new.cost_source in ('imported', 'recovered')
+      and current_user <> 'sendledger_import' then
+    raise exception using errcode = '23514', constraint = 'guard: cost source', message = format('outbound_message %s was neither imported nor recovered by this writer', old.id);
+  end if;
+  if old.requested_at is not null and old.requested_at is distinct from new.requested_at and old.state <> 'claimed' then
+    raise exception using errcode = '23514', constraint = 'guard: requested_at', message = format('the time of the request of outbound_message %s is written by an outcome only', old.id);
+  end if;
   if (old.provider_txn_id is not null and new.provider_txn_id is distinct from old.provider_txn_id)
       or (old.provider_message_id is not null and new.provider_message_id is distinct from old.provider_message_id)
+      or (old.provider_campaign_id is not null and new.provider_campaign_id is distinct from old.provider_campaign_id)
       or (old.submitted_at is not null and new.submitted_at is distinct from old.submitted_at)
       or (old.delivered_at is not null and new.delivered_at is distinct from old.delivered_at)
       or (old.billed_after_close_at is not null and new.billed_after_close_at is distinct from old.billed_after_close_at) then
-    raise exception using errcode = '23514', constraint = 'guard: set once', message = format('a fact of outbound_message %s is set once (provider_txn_id, provider_message_id, submitted_at, delivered_at, billed_after_close_at)', old.id);
+    raise exception using errcode = '23514', constraint = 'guard: set once', message = format('a fact of outbound_message %s is set once (provider_txn_id, provider_message_id, provider_campaign_id, submitted_at, delivered_at, billed_after_close_at)', old.id);
   end if;
   if new.attempt_count not between old.attempt_count and old.attempt_count + 1 then
     raise exception using errcode = '23514', constraint = 'guard: attempts', message = format('attempt_count of outbound_message %s goes up by one', old.id);
@@ -85,8 +93,14 @@ create trigger guard_update before update on sendledger.outbound_message
     (old.cost is not null and
       (old.cost, old.billable_units, old.cost_currency, old.cost_source) is distinct from (new.cost, new.billable_units, new.cost_currency, new.cost_source))
     or
+    (old.cost_source is distinct from new.cost_source and new.cost_source in ('imported', 'recovered')
+      and current_user <> 'sendledger_import')
+    or
+    (old.requested_at is not null and old.requested_at is distinct from new.requested_at and old.state <> 'claimed')
+    or
     ((old.provider_txn_id is not null and new.provider_txn_id is distinct from old.provider_txn_id)
       or (old.provider_message_id is not null and new.provider_message_id is distinct from old.provider_message_id)
+      or (old.provider_campaign_id is not null and new.provider_campaign_id is distinct from old.provider_campaign_id)
       or (old.submitted_at is not null and new.submitted_at is distinct from old.submitted_at)
       or (old.delivered_at is not null and new.delivered_at is distinct from old.delivered_at)
       or (old.billed_after_close_at is not null and new.billed_after_close_at is distinct from old.billed_after_close_at))
@@ -95,7 +109,7 @@ create trigger guard_update before update on sendledger.outbound_message
   ) execute function sendledger.refuse_message_update();
 
 -- The submission's side of a move. It locks what it reads: mark and release both write the submission row, so of a mark
--- and a release that meet here exactly one commits. enable_nestloop is off because a plan cached for one row would join
+-- and a release that meet here exactly one commits, and of two that fill one submission too. enable_nestloop is off because a plan cached for one row would join
 -- five hundred by a nested loop.
 create function sendledger.check_submission_moves() returns trigger language plpgsql security definer
 set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off as $guard$
@@ -114,7 +128,7 @@ begin
     where s.id = any (array(select m.submission_id from moved m))
       and s.created_at >= (select min(m.submission_created_at) from moved m)
       and s.created_at <= (select max(m.submission_created_at) from moved m)
-    for share
+    for no key update
   ), filled as (
     select m.submission_id, count(*) as messages from moved m where m.becomes = 'claimed' group by 1
   )
@@ -144,17 +158,28 @@ begin
           bad.id, bad.submission_id, coalesce(bad.submission_state::text, 'absent')) end;
   end if;
 
-  -- An OTP is alone in its request: also when somebody adds a second one to a submission that is already full.
-  if exists (select from new_rows n where n.message_class = 'otp' and n.state = 'claimed') then
-    select m.submission_id into bad
-    from sendledger.outbound_message m
-    where m.submission_id = any (array(select n.submission_id from new_rows n where n.message_class = 'otp' and n.state = 'claimed'))
-      and m.state in ('claimed', 'submitted', 'unknown')
-    group by m.submission_id having count(*) > 1
+  -- Filled once: what another statement claimed into the same submission before counts too. The lock above makes two that
+  -- fill it at the same time come here one after the other, and this statement sees what the first committed.
+  if exists (select from new_rows n where n.state = 'claimed') then
+    select held.submission_id into bad
+    from (
+      select m.submission_id, count(*) as messages
+      from sendledger.outbound_message m
+      where m.submission_id = any (array(select distinct n.submission_id from new_rows n where n.state = 'claimed'))
+        and m.state in ('claimed', 'submitted', 'unknown')
+      group by 1
+    ) held
+    join (
+      select n.submission_id, count(*) as messages
+      from old_rows o join new_rows n on n.id = o.id
+      where o.state <> 'claimed' and n.state = 'claimed'
+      group by 1
+    ) filled on filled.submission_id = held.submission_id
+    where held.messages <> filled.messages
     limit 1;
     if found then
       raise exception using errcode = '23514', constraint = 'guard: submission',
-        message = format('submission %s carries a one-time password and has room for one message', bad.submission_id);
+        message = format('submission %s is full: it was filled before', bad.submission_id);
     end if;
   end if;
   return null;

@@ -14,11 +14,11 @@ create trigger guard_insert before insert on sendledger.outbound_message
     current_user <> 'sendledger_import' and (
       new.state <> 'pending' or new.attempt_count <> 0 or new.conflict
       or new.submission_id is not null or new.provider_txn_id is not null or new.provider_message_id is not null
-      or new.provider_campaign_id is not null or new.provider_status_code is not null
+      or new.provider_campaign_id is not null or new.provider_status_code is not null or new.provider_cause is not null
       or new.cost is not null or new.cost_source is not null or new.quoted_cost is not null
       or new.claimed_at is not null or new.requested_at is not null or new.submitted_at is not null
       or new.delivered_at is not null or new.reconciled_at is not null or new.billed_after_close_at is not null
-      or new.receipt_by is not null or new.correlation_result is not null
+      or new.receipt_by is not null or new.correlation_result is not null or new.correlation_window_ms is not null
     )
   ) execute function sendledger.refuse('a message is inserted pending and without a past; imports run as sendledger_import');
 
@@ -42,7 +42,8 @@ create trigger guard_update before update on sendledger.submission
        and not (old.state = 'open' and new.state = 'marked'))
     or (old.provider_txn_id is not null and new.provider_txn_id is distinct from old.provider_txn_id)
     or (old.raw_reply is not null and new.raw_reply is distinct from old.raw_reply)
-    or (old.state not in ('marked', 'ambiguous') and
+    -- An outcome comes with its state: marked or ambiguous to something else, and not in place.
+    or ((old.state not in ('marked', 'ambiguous') or old.state = new.state) and
        (old.responded_at, old.outcome_reason, old.outcome_proof, old.provider_status_code, old.http_status)
        is distinct from (new.responded_at, new.outcome_reason, new.outcome_proof, new.provider_status_code, new.http_status))
   ) execute function sendledger.refuse('a fact of a submission is set once, and its state moves forward only');
@@ -51,6 +52,7 @@ create trigger guard_insert before insert on sendledger.submission
   for each row when (
     current_user <> 'sendledger_import' and (
       new.state <> 'open' or new.requested_at is not null or new.responded_at is not null or new.provider_txn_id is not null
+      or new.provider_status_code is not null or new.http_status is not null or new.outcome_reason is not null
       or new.outcome_proof is not null or new.raw_reply is not null or new.poll_at is not null or new.polls <> 0)
   ) execute function sendledger.refuse('a submission is inserted open and without a past');
 
@@ -88,6 +90,15 @@ create trigger guard_update before update on sendledger.cancellation
   for each row execute function sendledger.refuse('a cancellation is a fact and does not change');
 create trigger guard_delete before delete on sendledger.cancellation
   for each row execute function sendledger.refuse('a cancellation is a fact and is not deleted');
+
+create trigger guard_truncate before truncate on sendledger.delivery_receipt
+  for each statement execute function sendledger.refuse('receipts are not truncated; a month is detached');
+create trigger guard_truncate before truncate on sendledger.message_key
+  for each statement execute function sendledger.refuse('keys are not truncated: they are what makes a repeat a duplicate');
+create trigger guard_truncate before truncate on sendledger.provider_message
+  for each statement execute function sendledger.refuse('the owner of a provider message id is never forgotten');
+create trigger guard_truncate before truncate on sendledger.cancellation
+  for each statement execute function sendledger.refuse('a cancellation is a fact and is not deleted');
 
 -- Redaction: the one writer that may change the content of a row, and only of a final one.
 create function sendledger.redact_final(p_before timestamptz, p_limit integer) returns integer

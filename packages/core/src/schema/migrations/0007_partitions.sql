@@ -27,24 +27,24 @@ begin
       'alter table sendledger.%I set (fillfactor = %s, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)',
       leaf, case parent when 'submission' then 70 else 100 end);
     execute format('alter table sendledger.%I attach partition sendledger.%I for values from (%L) to (%L)', parent, leaf, lower_bound, upper_bound);
-    if parent = 'outbound_message' then
-      perform sendledger.guard_partition(leaf);
-    end if;
+    perform sendledger.guard_partition(parent, leaf);
   end loop;
 end
 $month$;
 
 -- A statement trigger of the parent does not fire for an update aimed at a leaf: each leaf has its own.
-create function sendledger.guard_partition(p_leaf text) returns void
+create function sendledger.guard_partition(p_parent text, p_leaf text) returns void
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $leaf$
 begin
-  execute format(
-    'create trigger guard_submission after update on sendledger.%I
-       referencing old table as old_rows new table as new_rows
-       for each statement execute function sendledger.check_submission_moves()', p_leaf);
+  if p_parent = 'outbound_message' then
+    execute format(
+      'create trigger guard_submission after update on sendledger.%I
+         referencing old table as old_rows new table as new_rows
+         for each statement execute function sendledger.check_submission_moves()', p_leaf);
+  end if;
   execute format(
     'create trigger guard_truncate before truncate on sendledger.%I
-       for each statement execute function sendledger.refuse(%L)', p_leaf, 'messages are not truncated; a month is detached');
+       for each statement execute function sendledger.refuse(%L)', p_leaf, p_parent || ' is not truncated; a partition is detached');
 end
 $leaf$;
 
@@ -63,12 +63,14 @@ create table sendledger.delivery_receipt_default partition of sendledger.deliver
 create trigger guard_submission after update on sendledger.outbound_message
   referencing old table as old_rows new table as new_rows
   for each statement execute function sendledger.check_submission_moves();
-select sendledger.guard_partition('outbound_message_default');
+select sendledger.guard_partition(parent, parent || '_default')
+from unnest(array['outbound_message', 'submission', 'delivery_receipt']) as parent;
 
 do $keys$
 begin
   for i in 0..7 loop
     execute format('create table sendledger.message_key_%s partition of sendledger.message_key for values with (modulus 8, remainder %s)', i, i);
+    perform sendledger.guard_partition('message_key', 'message_key_' || i);
   end loop;
 end
 $keys$;

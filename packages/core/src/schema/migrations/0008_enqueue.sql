@@ -197,12 +197,12 @@ end
 $enqueue$;
 
 -- What a program calls. It never raises for data, so that a caller's order is not aborted by our message: what the set
--- cannot take (a NUL, half a surrogate pair) is found by going one by one. A serialization failure or a deadlock is not
--- data, and passes through.
+-- cannot take (a NUL, half a surrogate pair, a nesting deeper than the stack) is found by going one by one. A serialization
+-- failure or a deadlock is not data, and passes through.
 create function sendledger.enqueue(p_messages json) returns setof sendledger.enqueue_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $enqueue$
 declare
-  element record;
+  elements json[];
   a sendledger.enqueue_answer;
 begin
   if p_messages is null or json_typeof(p_messages) <> 'array' then
@@ -213,17 +213,23 @@ begin
   begin
     return query select * from sendledger.enqueue_set(p_messages, 1);
     return;
-  exception when data_exception or integrity_constraint_violation then
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
     null;
   end;
-  for element in
-    select e.value, e.ord from json_array_elements(p_messages) with ordinality as e(value, ord)
-  loop
+  begin
+    select coalesce(array_agg(e.value order by e.ord), '{}') into elements
+    from json_array_elements(p_messages) with ordinality as e(value, ord);
+  exception when program_limit_exceeded then
+    a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'nested too deeply';
+    return next a;
+    return;
+  end;
+  for i in 1..cardinality(elements) loop
     begin
-      return query select * from sendledger.enqueue_set(('[' || element.value::text || ']')::json, element.ord::integer);
-    exception when data_exception or integrity_constraint_violation then
+      return query select * from sendledger.enqueue_set(('[' || elements[i]::text || ']')::json, i);
+    exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
       a := null;
-      a.ord := element.ord; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
       return next a;
     end;
   end loop;

@@ -1,0 +1,129 @@
+import { MESSAGE_CHANNELS, type MessageChannel } from '@sendledger/core';
+import { addRoute, listRoutes, type NewRoute, type RouteRow } from '@sendledger/core/ledger';
+import { type Command, Option } from 'commander';
+import { withDatabase } from '../database.ts';
+import { CliFailure } from '../failure.ts';
+import { matching, wholeBetween } from '../options.ts';
+import { table } from '../output/table.ts';
+import { data, json, talk } from '../output/write.ts';
+import { readSettings } from '../settings.ts';
+import { addPauseCommands } from './route-pause.ts';
+
+interface AddOptions {
+  provider: string;
+  account: string;
+  channel: MessageChannel;
+  maxBatch: number;
+  encodingRule: 'gsm7' | 'ascii';
+  zone: string;
+  sender?: string;
+  senderRequired: boolean;
+}
+
+/** As enqueue takes it. */
+const sender = matching(
+  /^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$/,
+  'A sender is 1 to 11 letters and digits, or up to 15 digits.',
+);
+const routeName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower case letters, digits, - and _, at most 63.');
+
+export function addRouteCommands(program: Command): void {
+  const route = program.command('route').description('routes: a provider account and a channel');
+  route
+    .command('add')
+    .description('make a route and its three lanes')
+    .argument('<name>', 'name of the route', routeName)
+    .requiredOption('--provider <provider>', 'e.g. smsgatewaycenter')
+    .option('--account <account>', "which account of the provider; the submit worker's, never a credential", 'default')
+    .addOption(new Option('--channel <channel>', 'what it carries').choices(MESSAGE_CHANNELS).default('sms'))
+    .option('--max-batch <recipients>', 'recipients in one request; 1: no batching', wholeBetween(1, 10_000), 500)
+    .addOption(
+      new Option('--encoding-rule <rule>', 'which texts go out in GSM-7: all of its alphabet, or only ASCII')
+        .choices(['ascii', 'gsm7'])
+        .default('ascii'),
+    )
+    .option('--sender <id>', 'sender of messages that name none', sender)
+    .option(
+      '--no-sender-required',
+      'take SMS without any sender in; else enqueue refuses what the provider would refuse',
+    )
+    .option('--zone <zone>', "IANA zone of the provider's clock strings", zone, 'Asia/Kolkata')
+    .addHelpText(
+      'after',
+      `
+Nothing is sent through a route before it has a price: see "sendledger rate add".
+
+Example:
+  sendledger route add main --provider smsgatewaycenter --sender SHOPIN`,
+    )
+    .action(async (name: string, options: AddOptions) => {
+      const wanted: NewRoute = {
+        name,
+        provider: options.provider,
+        account: options.account,
+        channel: options.channel,
+        maxBatch: options.maxBatch,
+        encodingRule: options.encodingRule,
+        providerZone: options.zone,
+        defaultSenderId: options.sender ?? null,
+        senderRequired: options.senderRequired && options.channel === 'sms',
+      };
+      await withDatabase(readSettings().databaseUrl, async (pool) => {
+        const { id, made } = await addRoute(pool, wanted);
+        if (made) {
+          data(`route ${name} added (id ${id}), with lanes otp, transactional, promotional`);
+          return;
+        }
+        refuseOther(wanted, await listRoutes(pool));
+        data(`route ${name} is there already (id ${id}), left as it is`);
+      });
+    });
+  route
+    .command('list')
+    .description('show the routes')
+    .option('--json', 'as JSON')
+    .action(async (options: { json?: boolean }) => {
+      const routes = await withDatabase(readSettings().databaseUrl, listRoutes);
+      if (options.json === true) json(routes);
+      else if (routes.length === 0)
+        talk('No route yet. Add one: sendledger route add main --provider smsgatewaycenter');
+      else
+        data(
+          table(
+            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'PAUSED'],
+            routes.map((r) => [
+              r.id,
+              r.name,
+              r.provider,
+              r.account,
+              r.channel,
+              `${r.maxBatch}`,
+              r.paused ? 'yes' : 'no',
+            ]),
+          ),
+        );
+    });
+  addPauseCommands(route);
+}
+
+/** A route is never changed by adding it again: what was sent through it was sent under what it says. */
+function refuseOther(wanted: NewRoute, routes: readonly RouteRow[]): void {
+  const there = routes.find((r) => r.name === wanted.name);
+  if (there === undefined) throw new CliFailure(`Route ${wanted.name} was retired; choose another name.`);
+  const differing = (['provider', 'account', 'channel', 'maxBatch'] as const).filter((k) => there[k] !== wanted[k]);
+  if (differing.length > 0)
+    throw new CliFailure(
+      `Route ${wanted.name} is there already with ${differing.map((k) => `${k} ${there[k]}`).join(', ')}. Choose another name.`,
+    );
+}
+
+const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
+
+function zone(text: string): string {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: text });
+  } catch {
+    return matching(/^$/, 'Give an IANA time zone, e.g. Asia/Kolkata.')(text);
+  }
+  return matching(ZONE_NAME, 'Give an IANA time zone, e.g. Asia/Kolkata.')(text);
+}

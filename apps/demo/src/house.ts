@@ -1,0 +1,48 @@
+import { addRate, addRoute, addTemplate, setTenantRegion } from '@sendledger/core/ledger';
+import { migrate } from '@sendledger/core/schema';
+import pg from 'pg';
+import { PRICE_PER_SEGMENT, SENDER, SIMULATED_CURRENCY } from './provider.ts';
+import { SHOP_SCHEMA } from './shop-schema.ts';
+import { TEMPLATES } from './shop-texts.ts';
+
+export const ENVIRONMENT = 'demo';
+export const TENANT = 'shop';
+
+/** Migrates, and furnishes the ledger as an operator would: a route, its price, the tenant, the approved templates. */
+export async function furnish(databaseUrl: string, submitWorkers: number): Promise<void> {
+  await migrate(databaseUrl, ENVIRONMENT);
+  const client = new pg.Client({ connectionString: databaseUrl });
+  await client.connect();
+  try {
+    const route = await addRoute(client, {
+      name: 'simulated',
+      provider: 'smsgatewaycenter',
+      account: 'default',
+      channel: 'sms',
+      maxBatch: 100,
+      // What this provider bills by: everything beyond ASCII goes as unicode.
+      encodingRule: 'ascii',
+      providerZone: 'Asia/Kolkata',
+      defaultSenderId: SENDER,
+      senderRequired: true,
+    });
+    // As much on the wire as the workers have connections.
+    await client.query('update sendledger.route set max_in_flight_requests = 32 * $2 where id = $1', [
+      route.id,
+      submitWorkers,
+    ]);
+    await addRate(client, {
+      routeId: route.id,
+      priceKey: '*',
+      currency: SIMULATED_CURRENCY,
+      price: PRICE_PER_SEGMENT,
+      validFrom: null,
+      validTo: null,
+    });
+    await setTenantRegion(client, TENANT, 'IN');
+    for (const template of TEMPLATES) await addTemplate(client, template);
+    await client.query(SHOP_SCHEMA);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,1133 @@
+create type sendledger.enqueue_answer as (ord integer, answer text, message_id text, message_created_at text, attempt_key text, lane text, field text, reason text);
+create domain sendledger.foreign_id as text CHECK ((VALUE <> ALL (ARRAY[''::text, '0'::text, 'null'::text, 'NULL'::text, '-'::text])));
+create type sendledger.correlation_result as enum ('matched', 'not_found', 'ambiguous');
+create type sendledger.cost_source as enum ('quote', 'evidence', 'person', 'imported', 'recovered');
+create type sendledger.epoch_status as enum ('ok', 'checking', 'hold');
+create type sendledger.message_channel as enum ('sms', 'whatsapp', 'voice', 'rcs', 'telegram');
+create type sendledger.message_class as enum ('otp', 'transactional', 'promotional');
+create type sendledger.message_state as enum ('pending', 'claimed', 'retry', 'submitted', 'unknown', 'delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded');
+create type sendledger.submission_state as enum ('open', 'marked', 'released', 'accepted', 'refused', 'not_sent', 'ambiguous');
+
+create sequence sendledger.message_id_seq as bigint increment 1 start 1 cache 200;
+create sequence sendledger.submission_id_seq as bigint increment 1 start 1 cache 50;
+
+create table sendledger.cancellation (
+  id bigint generated always as identity not null,
+  tenant_id text not null,
+  kind text not null,
+  message_id bigint,
+  business_key text,
+  event_type text,
+  event_id text,
+  campaign_id text,
+  message_class sendledger.message_class,
+  covers_until timestamp with time zone,
+  requested_by text not null,
+  reason text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint cancellation_check CHECK (
+CASE kind
+    WHEN 'message'::text THEN (message_id IS NOT NULL)
+    WHEN 'key'::text THEN (business_key IS NOT NULL)
+    WHEN 'event'::text THEN ((event_type IS NOT NULL) AND (event_id IS NOT NULL))
+    WHEN 'campaign'::text THEN (campaign_id IS NOT NULL)
+    ELSE (covers_until IS NOT NULL)
+END),
+  constraint cancellation_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'key'::text, 'event'::text, 'campaign'::text, 'tenant'::text]))),
+  constraint cancellation_pkey PRIMARY KEY (id)
+);
+create table sendledger.dataset_epoch (
+  only_row boolean default true not null,
+  environment text not null,
+  system_identifier text not null,
+  timeline text not null,
+  epoch_no integer default 1 not null,
+  status sendledger.epoch_status default 'ok'::sendledger.epoch_status not null,
+  status_reason text,
+  held_to_message_id bigint,
+  heartbeat_at timestamp with time zone default now() not null,
+  constraint dataset_epoch_environment_check CHECK ((environment <> ''::text)),
+  constraint dataset_epoch_only_row_check CHECK (only_row),
+  constraint dataset_epoch_pkey PRIMARY KEY (only_row)
+);
+create table sendledger.delivery_receipt (
+  id bigint generated always as identity not null,
+  received_at timestamp with time zone default now() not null,
+  received_month date default (date_trunc('month'::text, (now() AT TIME ZONE 'UTC'::text)))::date not null,
+  dedupe_hash bytea not null,
+  route_id bigint not null,
+  source text not null,
+  provider_txn_id sendledger.foreign_id,
+  provider_message_id sendledger.foreign_id,
+  recipient text,
+  sender_id text,
+  status_word text not null,
+  status text not null,
+  cause text,
+  cause_class text,
+  provider_submitted_at timestamp with time zone,
+  provider_delivered_at timestamp with time zone,
+  evidence jsonb default '{}'::jsonb not null,
+  message_id bigint,
+  message_created_at timestamp(3) with time zone,
+  applied_at timestamp with time zone,
+  conflict boolean default false not null,
+  constraint delivery_receipt_source_check CHECK ((source = ANY (ARRAY['poll'::text, 'push'::text, 'day'::text, 'reply'::text]))),
+  constraint delivery_receipt_status_check CHECK ((status = ANY (ARRAY['open'::text, 'delivered'::text, 'failed'::text, 'unmapped'::text]))),
+  constraint delivery_receipt_pkey PRIMARY KEY (dedupe_hash, received_month)
+) partition by RANGE (received_month);
+create table sendledger.lane (
+  route_id bigint not null,
+  message_class sendledger.message_class not null,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  submit_within interval not null,
+  receipt_within interval not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint lane_receipt_within_check CHECK ((receipt_within > '00:00:00'::interval)),
+  constraint lane_submit_within_check CHECK ((submit_within > '00:00:00'::interval)),
+  constraint lane_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint lane_pkey PRIMARY KEY (route_id, message_class)
+);
+create table sendledger.message_key (
+  tenant_id text not null,
+  business_key text not null,
+  message_id bigint not null,
+  message_created_at timestamp(3) with time zone not null,
+  content_hash bytea not null,
+  forget_after timestamp with time zone,
+  last_state sendledger.message_state,
+  constraint message_key_pkey PRIMARY KEY (tenant_id, business_key)
+) partition by HASH (tenant_id, business_key);
+create table sendledger.message_template (
+  template_id text not null,
+  version integer not null,
+  channel sendledger.message_channel not null,
+  message_class sendledger.message_class not null,
+  body text not null,
+  variables jsonb default '[]'::jsonb not null,
+  sender_id text,
+  dlt_entity_id sendledger.foreign_id,
+  dlt_template_id sendledger.foreign_id,
+  created_at timestamp with time zone default now() not null,
+  retired_at timestamp with time zone,
+  constraint message_template_body_check CHECK ((body <> ''::text)),
+  constraint message_template_template_id_check CHECK ((template_id <> ''::text)),
+  constraint message_template_version_check CHECK ((version >= 1)),
+  constraint message_template_pkey PRIMARY KEY (template_id, version)
+);
+create table sendledger.outbound_message (
+  id bigint default nextval('sendledger.message_id_seq'::regclass) not null,
+  created_at timestamp(3) with time zone default date_trunc('milliseconds'::text, now()) not null,
+  updated_at timestamp with time zone default now() not null,
+  tenant_id text not null,
+  business_key text not null,
+  attempt_key uuid default gen_random_uuid() not null,
+  event_type text not null,
+  event_id text not null,
+  event_version text,
+  campaign_id text,
+  replaces_id bigint,
+  replaces_created_at timestamp(3) with time zone,
+  channel sendledger.message_channel not null,
+  message_class sendledger.message_class not null,
+  recipient text not null,
+  country character(2),
+  sender_id text,
+  route_id bigint not null,
+  provider text not null,
+  body text not null,
+  encoding text not null,
+  segments smallint not null,
+  template_id text,
+  template_version integer,
+  template_params jsonb,
+  dlt_entity_id sendledger.foreign_id,
+  dlt_template_id sendledger.foreign_id,
+  state sendledger.message_state default 'pending'::sendledger.message_state not null,
+  state_reason text,
+  attempt_count smallint default 0 not null,
+  submission_id bigint,
+  submission_created_at timestamp(3) with time zone,
+  on_proven_absent text default 'replay'::text not null,
+  conflict boolean default false not null,
+  provider_txn_id sendledger.foreign_id,
+  provider_message_id sendledger.foreign_id,
+  provider_campaign_id sendledger.foreign_id,
+  provider_status_code text,
+  provider_cause text,
+  scheduled_for timestamp with time zone,
+  scheduled_tz text,
+  due_at timestamp with time zone not null,
+  submit_by timestamp with time zone not null,
+  claimed_at timestamp with time zone,
+  requested_at timestamp with time zone,
+  submitted_at timestamp with time zone,
+  receipt_by timestamp with time zone,
+  delivered_at timestamp with time zone,
+  reconciled_at timestamp with time zone,
+  billed_after_close_at timestamp with time zone,
+  quoted_units smallint,
+  quoted_cost numeric(12,4),
+  quoted_currency character(3),
+  billable_units smallint,
+  cost numeric(12,4),
+  cost_currency character(3),
+  cost_source sendledger.cost_source,
+  correlation_result sendledger.correlation_result,
+  correlation_window_ms integer,
+  constraint claimed_has_quote CHECK (((state <> 'claimed'::sendledger.message_state) OR (quoted_cost IS NOT NULL))),
+  constraint claimed_has_submission CHECK (((state <> 'claimed'::sendledger.message_state) OR ((submission_id IS NOT NULL) AND (claimed_at IS NOT NULL)))),
+  constraint cost_whole CHECK ((((cost IS NULL) = (billable_units IS NULL)) AND ((cost IS NULL) = (cost_currency IS NULL)) AND ((cost IS NULL) OR (cost_source IS NOT NULL)))),
+  constraint otp_is_never_replayed_by_itself CHECK (((message_class <> 'otp'::sendledger.message_class) OR (on_proven_absent = 'stop'::text))),
+  constraint outbound_message_encoding_check CHECK ((encoding = ANY (ARRAY['GSM7'::text, 'UCS2'::text]))),
+  constraint outbound_message_on_proven_absent_check CHECK ((on_proven_absent = ANY (ARRAY['replay'::text, 'stop'::text]))),
+  constraint outbound_message_recipient_check CHECK ((recipient <> ''::text)),
+  constraint outbound_message_segments_check CHECK ((segments >= 1)),
+  constraint pending_has_no_submission CHECK (((state <> 'pending'::sendledger.message_state) OR (submission_id IS NULL))),
+  constraint quote_whole CHECK ((((quoted_units IS NULL) = (quoted_cost IS NULL)) AND ((quoted_cost IS NULL) = (quoted_currency IS NULL)))),
+  constraint replaces_reference_whole CHECK (((replaces_id IS NULL) = (replaces_created_at IS NULL))),
+  constraint submission_reference_whole CHECK (((submission_id IS NULL) = (submission_created_at IS NULL))),
+  constraint submitted_has_cost CHECK (((state <> ALL (ARRAY['submitted'::sendledger.message_state, 'delivered'::sendledger.message_state])) OR (cost IS NOT NULL) OR COALESCE((cost_source = ANY (ARRAY['imported'::sendledger.cost_source, 'recovered'::sendledger.cost_source])), false))),
+  constraint outbound_message_pkey PRIMARY KEY (id, created_at)
+) partition by RANGE (created_at);
+create table sendledger.provider_message (
+  account text not null,
+  provider_message_id sendledger.foreign_id not null,
+  era integer default 0 not null,
+  message_id bigint not null,
+  message_created_at timestamp(3) with time zone not null,
+  first_seen_at timestamp with time zone default now() not null,
+  constraint provider_message_pkey PRIMARY KEY (account, provider_message_id, era)
+);
+create table sendledger.rate_card (
+  id bigint generated always as identity not null,
+  route_id bigint not null,
+  price_key text not null,
+  currency character(3) not null,
+  price numeric(12,6) not null,
+  valid tstzrange default tstzrange(now(), NULL::timestamp with time zone) not null,
+  constraint rate_card_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint rate_card_price_check CHECK ((price >= (0)::numeric)),
+  constraint rate_card_price_key_check CHECK ((price_key ~ '^(\*|(otp|transactional|promotional):(\*|[A-Z]{2}))$'::text)),
+  constraint rate_card_valid_check CHECK ((NOT isempty(valid))),
+  constraint rate_card_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint rate_card_pkey PRIMARY KEY (id),
+  constraint rate_card_no_overlap EXCLUDE USING gist (route_id WITH =, price_key WITH =, valid WITH &&)
+);
+create table sendledger.review_item (
+  id bigint generated always as identity not null,
+  kind text not null,
+  subject text not null,
+  route_id bigint,
+  message_id bigint,
+  message_created_at timestamp(3) with time zone,
+  submission_id bigint,
+  submission_created_at timestamp(3) with time zone,
+  evidence jsonb default '{}'::jsonb not null,
+  opened_at timestamp with time zone default now() not null,
+  resolved_at timestamp with time zone,
+  resolved_by text,
+  resolution text,
+  note text,
+  constraint review_item_check CHECK (((resolved_at IS NULL) = (resolution IS NULL))),
+  constraint review_item_check1 CHECK (((resolved_at IS NULL) OR ((resolved_by IS NOT NULL) AND (note IS NOT NULL)))),
+  constraint review_item_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint review_item_pkey PRIMARY KEY (id)
+);
+create table sendledger.route (
+  id bigint generated always as identity not null,
+  name text not null,
+  provider text not null,
+  account text not null,
+  channel sendledger.message_channel not null,
+  max_batch integer default 500 not null,
+  encoding_rule text default 'gsm7'::text not null,
+  default_sender_id text,
+  sender_required boolean default false not null,
+  provider_zone text default 'UTC'::text not null,
+  max_in_flight_requests integer default 32 not null,
+  max_in_flight_rows integer default 20000 not null,
+  max_open_submissions integer default 256 not null,
+  paused_at timestamp with time zone,
+  pause_reason text,
+  breaker_state text default 'closed'::text not null,
+  breaker_failures integer default 0 not null,
+  breaker_threshold integer default 5 not null,
+  probe_at timestamp with time zone,
+  hold boolean default false not null,
+  hold_reason text,
+  retired_at timestamp with time zone,
+  created_at timestamp with time zone default now() not null,
+  updated_at timestamp with time zone default now() not null,
+  constraint route_account_check CHECK ((account <> ''::text)),
+  constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
+  constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
+  constraint route_encoding_rule_check CHECK ((encoding_rule = ANY (ARRAY['gsm7'::text, 'ascii'::text]))),
+  constraint route_max_batch_check CHECK (((max_batch >= 1) AND (max_batch <= 10000))),
+  constraint route_max_in_flight_requests_check CHECK ((max_in_flight_requests >= 1)),
+  constraint route_max_in_flight_rows_check CHECK ((max_in_flight_rows >= 1)),
+  constraint route_max_open_submissions_check CHECK ((max_open_submissions >= 1)),
+  constraint route_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text)),
+  constraint route_provider_check CHECK ((provider <> ''::text)),
+  constraint route_pkey PRIMARY KEY (id),
+  constraint route_name_key UNIQUE (name)
+);
+create table sendledger.submission (
+  id bigint default nextval('sendledger.submission_id_seq'::regclass) not null,
+  created_at timestamp(3) with time zone default date_trunc('milliseconds'::text, now()) not null,
+  route_id bigint not null,
+  message_class sendledger.message_class not null,
+  size integer not null,
+  state sendledger.submission_state default 'open'::sendledger.submission_state not null,
+  epoch_no integer not null,
+  not_after timestamp with time zone not null,
+  claimed_by bigint not null,
+  lease_until timestamp with time zone not null,
+  is_probe boolean default false not null,
+  marked_by bigint,
+  requested_at timestamp with time zone,
+  lease_token uuid,
+  responded_at timestamp with time zone,
+  outcome_reason text,
+  outcome_proof text,
+  provider_txn_id sendledger.foreign_id,
+  provider_status_code text,
+  http_status smallint,
+  raw_reply bytea,
+  poll_at timestamp with time zone,
+  polls integer default 0 not null,
+  constraint mark_whole CHECK ((((requested_at IS NULL) = (lease_token IS NULL)) AND ((requested_at IS NULL) = (marked_by IS NULL)))),
+  constraint not_sent_has_proof CHECK (((state <> 'not_sent'::sendledger.submission_state) OR (outcome_proof IS NOT NULL))),
+  constraint otp_alone CHECK (((message_class <> 'otp'::sendledger.message_class) OR (size = 1))),
+  constraint state_and_mark_agree CHECK (((state = ANY (ARRAY['open'::sendledger.submission_state, 'released'::sendledger.submission_state])) = (requested_at IS NULL))),
+  constraint submission_raw_reply_check CHECK ((octet_length(raw_reply) <= 65536)),
+  constraint submission_size_check CHECK ((size >= 1)),
+  constraint submission_pkey PRIMARY KEY (id, created_at)
+) partition by RANGE (created_at);
+create table sendledger.tenant (
+  tenant_id text not null,
+  default_region character(2),
+  constraint tenant_default_region_check CHECK ((default_region ~ '^[A-Z]{2}$'::text)),
+  constraint tenant_tenant_id_check CHECK ((tenant_id <> ''::text)),
+  constraint tenant_pkey PRIMARY KEY (tenant_id)
+);
+create table sendledger.tenant_route (
+  tenant_id text not null,
+  channel sendledger.message_channel not null,
+  message_class sendledger.message_class not null,
+  route_id bigint not null,
+  constraint tenant_route_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint tenant_route_pkey PRIMARY KEY (tenant_id, channel, message_class)
+);
+create table sendledger.worker (
+  id bigint generated always as identity not null,
+  instance text not null,
+  boot_id uuid not null,
+  app text not null,
+  started_at timestamp with time zone default now() not null,
+  last_seen_at timestamp with time zone default now() not null,
+  ended_at timestamp with time zone,
+  constraint worker_pkey PRIMARY KEY (id),
+  constraint worker_boot_id_key UNIQUE (boot_id)
+);
+create table sendledger.delivery_receipt_default partition of sendledger.delivery_receipt DEFAULT;
+create table sendledger.message_key_0 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 0);
+create table sendledger.message_key_1 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 1);
+create table sendledger.message_key_2 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 2);
+create table sendledger.message_key_3 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 3);
+create table sendledger.message_key_4 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 4);
+create table sendledger.message_key_5 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 5);
+create table sendledger.message_key_6 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 6);
+create table sendledger.message_key_7 partition of sendledger.message_key FOR VALUES WITH (modulus 8, remainder 7);
+create table sendledger.outbound_message_default partition of sendledger.outbound_message DEFAULT;
+create table sendledger.submission_default partition of sendledger.submission DEFAULT;
+
+CREATE INDEX cancellation_campaign ON sendledger.cancellation USING btree (tenant_id, campaign_id) WHERE (kind = 'campaign'::text);
+CREATE INDEX cancellation_event ON sendledger.cancellation USING btree (tenant_id, event_id, event_type) WHERE (kind = 'event'::text);
+CREATE INDEX cancellation_key ON sendledger.cancellation USING btree (tenant_id, business_key) WHERE (kind = 'key'::text);
+CREATE INDEX cancellation_message ON sendledger.cancellation USING btree (message_id) WHERE (kind = 'message'::text);
+CREATE INDEX cancellation_tenant ON sendledger.cancellation USING btree (tenant_id, covers_until) WHERE (kind = 'tenant'::text);
+CREATE INDEX delivery_receipt_latest ON ONLY sendledger.delivery_receipt USING btree (received_at DESC);
+CREATE INDEX delivery_receipt_message ON ONLY sendledger.delivery_receipt USING btree (message_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (received_at) WHERE (applied_at IS NULL);
+CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
+CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
+CREATE INDEX outbound_message_recipient ON ONLY sendledger.outbound_message USING btree (recipient, created_at);
+CREATE INDEX outbound_message_submission ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE (state = ANY (ARRAY['claimed'::sendledger.message_state, 'submitted'::sendledger.message_state, 'unknown'::sendledger.message_state]));
+CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USING btree (submit_by) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
+CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
+CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
+CREATE INDEX submission_marked ON ONLY sendledger.submission USING btree (route_id, lease_until) WHERE (state = 'marked'::sendledger.submission_state);
+CREATE INDEX submission_open ON ONLY sendledger.submission USING btree (route_id, message_class, id) WHERE (state = 'open'::sendledger.submission_state);
+CREATE INDEX submission_poll ON ONLY sendledger.submission USING btree (poll_at) WHERE (poll_at IS NOT NULL);
+CREATE INDEX submission_txn ON ONLY sendledger.submission USING btree (provider_txn_id) WHERE (provider_txn_id IS NOT NULL);
+CREATE INDEX worker_alive ON sendledger.worker USING btree (app, last_seen_at) WHERE (ended_at IS NULL);
+
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.cancellation FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and is not deleted');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.cancellation FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and is not deleted');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.cancellation FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and does not change');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.delivery_receipt FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a receipt is evidence and is not deleted');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.delivery_receipt FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('receipts are not truncated; a month is detached');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.delivery_receipt FOR EACH ROW WHEN (((((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.received_at IS DISTINCT FROM new.received_at)) OR (old.received_month IS DISTINCT FROM new.received_month)) OR (old.dedupe_hash IS DISTINCT FROM new.dedupe_hash)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.source IS DISTINCT FROM new.source)) OR ((old.provider_txn_id)::text IS DISTINCT FROM (new.provider_txn_id)::text)) OR ((old.provider_message_id)::text IS DISTINCT FROM (new.provider_message_id)::text)) OR (old.recipient IS DISTINCT FROM new.recipient)) OR (old.sender_id IS DISTINCT FROM new.sender_id)) OR (old.status_word IS DISTINCT FROM new.status_word)) OR (old.cause IS DISTINCT FROM new.cause)) OR (old.provider_submitted_at IS DISTINCT FROM new.provider_submitted_at)) OR (old.provider_delivered_at IS DISTINCT FROM new.provider_delivered_at)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR ((old.message_id IS NOT NULL) AND ((old.message_id IS DISTINCT FROM new.message_id) OR (old.message_created_at IS DISTINCT FROM new.message_created_at))) OR ((old.applied_at IS NOT NULL) AND (new.applied_at IS DISTINCT FROM old.applied_at)) OR (old.conflict AND (NOT new.conflict)))) EXECUTE FUNCTION sendledger.refuse('a receipt is evidence: it is matched and applied once, and never changed');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.delivery_receipt_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('delivery_receipt is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('keys are not truncated: they are what makes a repeat a duplicate');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_0 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_1 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_2 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_3 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_4 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_5 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_6 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_7 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.outbound_message FOR EACH ROW WHEN ((old.state <> ALL (ARRAY['delivered'::sendledger.message_state, 'failed'::sendledger.message_state, 'rejected'::sendledger.message_state, 'expired'::sendledger.message_state, 'cancelled'::sendledger.message_state, 'superseded'::sendledger.message_state]))) EXECUTE FUNCTION sendledger.refuse('a message that is not final cannot be deleted');
+CREATE TRIGGER guard_insert BEFORE INSERT ON sendledger.outbound_message FOR EACH ROW WHEN (((CURRENT_USER <> 'sendledger_import'::name) AND ((new.state <> 'pending'::sendledger.message_state) OR (new.attempt_count <> 0) OR new.conflict OR (new.submission_id IS NOT NULL) OR (new.provider_txn_id IS NOT NULL) OR (new.provider_message_id IS NOT NULL) OR (new.provider_campaign_id IS NOT NULL) OR (new.provider_status_code IS NOT NULL) OR (new.provider_cause IS NOT NULL) OR (new.cost IS NOT NULL) OR (new.cost_source IS NOT NULL) OR (new.quoted_cost IS NOT NULL) OR (new.claimed_at IS NOT NULL) OR (new.requested_at IS NOT NULL) OR (new.submitted_at IS NOT NULL) OR (new.delivered_at IS NOT NULL) OR (new.reconciled_at IS NOT NULL) OR (new.billed_after_close_at IS NOT NULL) OR (new.receipt_by IS NOT NULL) OR (new.correlation_result IS NOT NULL) OR (new.correlation_window_ms IS NOT NULL)))) EXECUTE FUNCTION sendledger.refuse('a message is inserted pending and without a past; imports run as sendledger_import');
+CREATE TRIGGER guard_submission AFTER UPDATE ON sendledger.outbound_message REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION sendledger.check_submission_moves();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.outbound_message FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('messages are not truncated; a month is detached');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.outbound_message FOR EACH ROW WHEN ((((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'pending'::sendledger.message_state) AND (new.state = ANY (ARRAY['claimed'::sendledger.message_state, 'expired'::sendledger.message_state, 'cancelled'::sendledger.message_state]))) OR ((old.state = 'claimed'::sendledger.message_state) AND (new.state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'submitted'::sendledger.message_state, 'rejected'::sendledger.message_state, 'unknown'::sendledger.message_state]))) OR ((old.state = 'retry'::sendledger.message_state) AND (new.state = ANY (ARRAY['claimed'::sendledger.message_state, 'expired'::sendledger.message_state, 'cancelled'::sendledger.message_state]))) OR ((old.state = 'submitted'::sendledger.message_state) AND (new.state = ANY (ARRAY['delivered'::sendledger.message_state, 'failed'::sendledger.message_state, 'expired'::sendledger.message_state]))) OR ((old.state = 'unknown'::sendledger.message_state) AND (new.state = ANY (ARRAY['submitted'::sendledger.message_state, 'failed'::sendledger.message_state])))))) OR ((new.state_reason IS NULL) AND ((old.state = 'unknown'::sendledger.message_state) AND (new.state = 'failed'::sendledger.message_state))) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.tenant_id IS DISTINCT FROM new.tenant_id)) OR (old.business_key IS DISTINCT FROM new.business_key)) OR (old.attempt_key IS DISTINCT FROM new.attempt_key)) OR (old.event_type IS DISTINCT FROM new.event_type)) OR (old.event_id IS DISTINCT FROM new.event_id)) OR (old.replaces_id IS DISTINCT FROM new.replaces_id)) OR (old.replaces_created_at IS DISTINCT FROM new.replaces_created_at)) OR (((old.claimed_at IS NOT NULL) OR (old.state <> ALL (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]))) AND ((((((((((((old.recipient IS DISTINCT FROM new.recipient) OR (old.channel IS DISTINCT FROM new.channel)) OR (old.message_class IS DISTINCT FROM new.message_class)) OR (old.sender_id IS DISTINCT FROM new.sender_id)) OR (old.body IS DISTINCT FROM new.body)) OR (old.encoding IS DISTINCT FROM new.encoding)) OR (old.segments IS DISTINCT FROM new.segments)) OR (old.template_id IS DISTINCT FROM new.template_id)) OR (old.template_version IS DISTINCT FROM new.template_version)) OR (old.template_params IS DISTINCT FROM new.template_params)) OR ((old.dlt_entity_id)::text IS DISTINCT FROM (new.dlt_entity_id)::text)) OR ((old.dlt_template_id)::text IS DISTINCT FROM (new.dlt_template_id)::text)) AND (NOT ((old.state = ANY (ARRAY['delivered'::sendledger.message_state, 'failed'::sendledger.message_state, 'rejected'::sendledger.message_state, 'expired'::sendledger.message_state, 'cancelled'::sendledger.message_state, 'superseded'::sendledger.message_state])) AND (CURRENT_USER = 'sendledger_owner'::name)))) OR ((old.claimed_at IS NOT NULL) AND (new.claimed_at IS NULL)) OR (((old.submission_id IS DISTINCT FROM new.submission_id) OR (old.submission_created_at IS DISTINCT FROM new.submission_created_at)) AND (NOT ((old.state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state])) AND (new.state = 'claimed'::sendledger.message_state) AND (new.submission_id IS NOT NULL))) AND (NOT ((old.state = 'claimed'::sendledger.message_state) AND (new.state = 'pending'::sendledger.message_state) AND (new.submission_id IS NULL)))) OR ((old.route_id IS DISTINCT FROM new.route_id) AND (old.state <> ALL (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]))) OR ((((old.quoted_units IS DISTINCT FROM new.quoted_units) OR (old.quoted_cost IS DISTINCT FROM new.quoted_cost)) OR (old.quoted_currency IS DISTINCT FROM new.quoted_currency)) AND (NOT ((new.state = 'claimed'::sendledger.message_state) AND (old.state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]))))) OR ((old.cost IS NOT NULL) AND ((((old.cost IS DISTINCT FROM new.cost) OR (old.billable_units IS DISTINCT FROM new.billable_units)) OR (old.cost_currency IS DISTINCT FROM new.cost_currency)) OR (old.cost_source IS DISTINCT FROM new.cost_source))) OR ((old.cost_source IS DISTINCT FROM new.cost_source) AND (new.cost_source = ANY (ARRAY['imported'::sendledger.cost_source, 'recovered'::sendledger.cost_source])) AND (CURRENT_USER <> 'sendledger_import'::name)) OR ((old.requested_at IS NOT NULL) AND (old.requested_at IS DISTINCT FROM new.requested_at) AND (old.state <> 'claimed'::sendledger.message_state)) OR (((old.provider_txn_id IS NOT NULL) AND ((new.provider_txn_id)::text IS DISTINCT FROM (old.provider_txn_id)::text)) OR ((old.provider_message_id IS NOT NULL) AND ((new.provider_message_id)::text IS DISTINCT FROM (old.provider_message_id)::text)) OR ((old.provider_campaign_id IS NOT NULL) AND ((new.provider_campaign_id)::text IS DISTINCT FROM (old.provider_campaign_id)::text)) OR ((old.submitted_at IS NOT NULL) AND (new.submitted_at IS DISTINCT FROM old.submitted_at)) OR ((old.delivered_at IS NOT NULL) AND (new.delivered_at IS DISTINCT FROM old.delivered_at)) OR ((old.billed_after_close_at IS NOT NULL) AND (new.billed_after_close_at IS DISTINCT FROM old.billed_after_close_at))) OR ((new.attempt_count < old.attempt_count) OR (new.attempt_count > (old.attempt_count + 1))))) EXECUTE FUNCTION sendledger.refuse_message_update();
+CREATE TRIGGER guard_submission AFTER UPDATE ON sendledger.outbound_message_default REFERENCING OLD TABLE AS old_rows NEW TABLE AS new_rows FOR EACH STATEMENT EXECUTE FUNCTION sendledger.check_submission_moves();
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.outbound_message_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('outbound_message is not truncated; a partition is detached');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.provider_message FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never forgotten');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.provider_message FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never forgotten');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.provider_message FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never overwritten');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.submission FOR EACH ROW WHEN ((old.state = ANY (ARRAY['open'::sendledger.submission_state, 'marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) EXECUTE FUNCTION sendledger.refuse('a submission whose outcome is open cannot be deleted');
+CREATE TRIGGER guard_insert BEFORE INSERT ON sendledger.submission FOR EACH ROW WHEN (((CURRENT_USER <> 'sendledger_import'::name) AND ((new.state <> 'open'::sendledger.submission_state) OR (new.requested_at IS NOT NULL) OR (new.responded_at IS NOT NULL) OR (new.provider_txn_id IS NOT NULL) OR (new.provider_status_code IS NOT NULL) OR (new.http_status IS NOT NULL) OR (new.outcome_reason IS NOT NULL) OR (new.outcome_proof IS NOT NULL) OR (new.raw_reply IS NOT NULL) OR (new.poll_at IS NOT NULL) OR (new.polls <> 0)))) EXECUTE FUNCTION sendledger.refuse('a submission is inserted open and without a past');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submissions are not truncated; a month is detached');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.submission FOR EACH ROW WHEN ((((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'open'::sendledger.submission_state) AND (new.state = ANY (ARRAY['marked'::sendledger.submission_state, 'released'::sendledger.submission_state]))) OR ((old.state = 'marked'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) OR ((old.state = 'ambiguous'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state])))))) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_class IS DISTINCT FROM new.message_class)) OR (old.size IS DISTINCT FROM new.size)) OR (old.epoch_no IS DISTINCT FROM new.epoch_no)) OR (old.not_after IS DISTINCT FROM new.not_after)) OR (old.claimed_by IS DISTINCT FROM new.claimed_by)) OR (old.is_probe IS DISTINCT FROM new.is_probe)) OR (((((old.requested_at IS DISTINCT FROM new.requested_at) OR (old.lease_token IS DISTINCT FROM new.lease_token)) OR (old.marked_by IS DISTINCT FROM new.marked_by)) OR (old.lease_until IS DISTINCT FROM new.lease_until)) AND (NOT ((old.state = 'open'::sendledger.submission_state) AND (new.state = 'marked'::sendledger.submission_state)))) OR ((old.provider_txn_id IS NOT NULL) AND ((new.provider_txn_id)::text IS DISTINCT FROM (old.provider_txn_id)::text)) OR ((old.raw_reply IS NOT NULL) AND (new.raw_reply IS DISTINCT FROM old.raw_reply)) OR (((old.state <> ALL (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) OR (old.state = new.state)) AND (((((old.responded_at IS DISTINCT FROM new.responded_at) OR (old.outcome_reason IS DISTINCT FROM new.outcome_reason)) OR (old.outcome_proof IS DISTINCT FROM new.outcome_proof)) OR (old.provider_status_code IS DISTINCT FROM new.provider_status_code)) OR (old.http_status IS DISTINCT FROM new.http_status))))) EXECUTE FUNCTION sendledger.refuse('a fact of a submission is set once, and its state moves forward only');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submission is not truncated; a partition is detached');
+
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.business_key(p_tenant text, p_event_type text, p_event_id text, p_recipient text, p_template text, p_version text, p_step text, p_bucket text)
+ RETURNS text
+ LANGUAGE sql
+ STABLE PARALLEL SAFE
+AS $function$
+  select encode(sha256(convert_to('sendledger.key.1'
+    || sendledger.key_part(p_tenant) || sendledger.key_part(p_event_type) || sendledger.key_part(p_event_id)
+    || sendledger.key_part(p_recipient) || sendledger.key_part(p_template) || sendledger.key_part(p_version)
+    || sendledger.key_part(p_step) || sendledger.key_part(p_bucket), 'UTF8')), 'hex')
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.check_submission_moves()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_nestloop TO 'off'
+AS $function$
+declare
+  bad record;
+begin
+  with moved as materialized (
+    select n.id, o.state as was, n.state as becomes, n.route_id, n.message_class,
+           case when n.state = 'claimed' then n.submission_id else o.submission_id end as submission_id,
+           case when n.state = 'claimed' then n.submission_created_at else o.submission_created_at end as submission_created_at
+    from old_rows o join new_rows n on n.id = o.id
+    where o.state is distinct from n.state and (o.state = 'claimed' or n.state = 'claimed')
+  ), s as materialized (
+    select s.id, s.created_at, s.state, s.size, s.route_id, s.message_class
+    from sendledger.submission s
+    where s.id = any (array(select m.submission_id from moved m))
+      and s.created_at >= (select min(m.submission_created_at) from moved m)
+      and s.created_at <= (select max(m.submission_created_at) from moved m)
+    for no key update
+  ), filled as (
+    select m.submission_id, count(*) as messages from moved m where m.becomes = 'claimed' group by 1
+  )
+  select m.id, m.was, m.becomes, m.submission_id, s.state as submission_state,
+         (m.becomes = 'claimed' and s.state = 'open') as misfit
+  into bad
+  from moved m
+  left join s on s.id = m.submission_id and s.created_at = m.submission_created_at
+  left join filled f on f.submission_id = m.submission_id and m.becomes = 'claimed'
+  where s.id is null
+     or not (
+        (m.was = 'pending' and m.becomes = 'claimed' and s.state in ('open'))
+        or (m.was = 'claimed' and m.becomes = 'pending' and s.state in ('released'))
+        or (m.was = 'claimed' and m.becomes = 'retry' and s.state in ('refused', 'not_sent'))
+        or (m.was = 'claimed' and m.becomes = 'submitted' and s.state in ('accepted'))
+        or (m.was = 'claimed' and m.becomes = 'rejected' and s.state in ('accepted', 'refused'))
+        or (m.was = 'claimed' and m.becomes = 'unknown' and s.state in ('accepted', 'ambiguous'))
+        or (m.was = 'retry' and m.becomes = 'claimed' and s.state in ('open')))
+     -- A submission is filled by one statement, with rows of its own lane, exactly to its size.
+     or (m.becomes = 'claimed' and (f.messages <> s.size or m.route_id <> s.route_id or m.message_class <> s.message_class))
+  limit 1;
+  if found then
+    raise exception using errcode = '23514', constraint = 'guard: submission',
+      message = case when bad.misfit
+        then format('outbound_message %s does not fit submission %s: other lane, or not filled to its size', bad.id, bad.submission_id)
+        else format('illegal transition %s -> %s on outbound_message %s: its submission %s is %s', bad.was, bad.becomes,
+          bad.id, bad.submission_id, coalesce(bad.submission_state::text, 'absent')) end;
+  end if;
+
+  -- Filled once: what another statement claimed into the same submission before counts too. The lock above makes two that
+  -- fill it at the same time come here one after the other, and this statement sees what the first committed.
+  if exists (select from new_rows n where n.state = 'claimed') then
+    select held.submission_id into bad
+    from (
+      select m.submission_id, count(*) as messages
+      from sendledger.outbound_message m
+      where m.submission_id = any (array(select distinct n.submission_id from new_rows n where n.state = 'claimed'))
+        and m.state in ('claimed', 'submitted', 'unknown')
+      group by 1
+    ) held
+    join (
+      select n.submission_id, count(*) as messages
+      from old_rows o join new_rows n on n.id = o.id
+      where o.state <> 'claimed' and n.state = 'claimed'
+      group by 1
+    ) filled on filled.submission_id = held.submission_id
+    where held.messages <> filled.messages
+    limit 1;
+    if found then
+      raise exception using errcode = '23514', constraint = 'guard: submission',
+        message = format('submission %s is full: it was filled before', bad.submission_id);
+    end if;
+  end if;
+  return null;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.create_month(p_month date)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  first_day date := date_trunc('month', p_month)::date;
+  next_month date := (first_day + interval '1 month')::date;
+  suffix text := to_char(first_day, 'YYYY_MM');
+  parent text;
+  leaf text;
+  lower_bound text;
+  upper_bound text;
+begin
+  -- Two upkeepers at once: the second waits, then finds the month there.
+  perform pg_advisory_xact_lock(hashtext('sendledger.create_month'));
+  foreach parent in array array['outbound_message', 'submission', 'delivery_receipt'] loop
+    leaf := parent || '_' || suffix;
+    continue when to_regclass('sendledger.' || leaf) is not null;
+    if parent = 'delivery_receipt' then
+      lower_bound := first_day::text; upper_bound := next_month::text;
+    else
+      lower_bound := first_day::text || ' 00:00:00+00'; upper_bound := next_month::text || ' 00:00:00+00';
+    end if;
+    -- Made apart and attached: CREATE TABLE … PARTITION OF would take an exclusive lock on the parent.
+    execute format('create table sendledger.%I (like sendledger.%I including defaults including constraints including storage)', leaf, parent);
+    execute format(
+      'alter table sendledger.%I set (fillfactor = %s, autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_insert_scale_factor = 0.05, autovacuum_analyze_scale_factor = 0.05)',
+      leaf, case parent when 'submission' then 70 else 100 end);
+    execute format('alter table sendledger.%I attach partition sendledger.%I for values from (%L) to (%L)', parent, leaf, lower_bound, upper_bound);
+    perform sendledger.guard_partition(parent, leaf);
+  end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.enqueue(p_messages json)
+ RETURNS SETOF sendledger.enqueue_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  elements json[];
+  a sendledger.enqueue_answer;
+begin
+  if p_messages is null or json_typeof(p_messages) <> 'array' then
+    a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'a JSON array of messages is needed';
+    return next a;
+    return;
+  end if;
+  begin
+    return query select * from sendledger.enqueue_set(p_messages, 1);
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    null;
+  end;
+  begin
+    select coalesce(array_agg(e.value order by e.ord), '{}') into elements
+    from json_array_elements(p_messages) with ordinality as e(value, ord);
+  exception when program_limit_exceeded then
+    a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'nested too deeply';
+    return next a;
+    return;
+  end;
+  for i in 1..cardinality(elements) loop
+    begin
+      return query select * from sendledger.enqueue_set(('[' || elements[i]::text || ']')::json, i);
+    exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+      a := null;
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
+      return next a;
+    end;
+  end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_first_ord integer)
+ RETURNS SETOF sendledger.enqueue_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_nestloop TO 'off'
+AS $function$
+declare
+  item record;
+  winner record;
+  a sendledger.enqueue_answer;
+begin
+  for item in
+    with given as materialized (
+      select e.ord::integer + p_first_ord - 1 as ord, i.*
+      from json_array_elements(p_messages) with ordinality as e(value, ord)
+      cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
+        tenant_id text, channel text, message_class text, recipient text, country text, sender_id text,
+        event_type text, event_id text, event_version text,
+        key_template text, key_version text, key_step text, key_bucket text,
+        body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
+        dlt_entity_id text, dlt_template_id text, template_id text, template_version text, template_params json,
+        route text, scheduled_for text, scheduled_tz text, submit_by text, campaign_id text, on_proven_absent text)
+    ), wanted as materialized (
+      select distinct g.tenant_id, g.channel, g.message_class, g.route from given g
+    ), chosen as materialized (
+      -- The message's route, else the tenant's for channel and class, else the channel's only one.
+      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, l.submit_within, l.route_id is not null as has_lane
+      from wanted w
+      cross join lateral (
+        select case
+          when w.route is not null then (select x.id from sendledger.route x
+            where x.name = w.route and x.channel::text = w.channel and x.retired_at is null)
+          else coalesce(
+            (select t.route_id from sendledger.tenant_route t join sendledger.route x on x.id = t.route_id
+              where t.tenant_id = w.tenant_id and t.channel::text = w.channel and t.message_class::text = w.message_class
+                and x.retired_at is null),
+            (select min(x.id) from sendledger.route x
+              where x.channel::text = w.channel and x.retired_at is null having count(*) = 1))
+        end as id
+      ) pick
+      left join sendledger.route r on r.id = pick.id
+      left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
+    ), read as materialized (
+      select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, coalesce(g.sender_id, c.default_sender_id) as sender,
+        coalesce(c.has_lane, false) as has_lane,
+        case when c.encoding_rule = 'ascii' then coalesce(g.ascii_encoding, case when octet_length(g.body) = length(g.body) then g.encoding end)
+          else g.encoding end as bill_encoding,
+        case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
+          else g.segments end as bill_segments,
+        case when g.scheduled_for is not null then sendledger.instant_or_null(g.scheduled_for) end as scheduled_at,
+        case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at,
+        date_trunc('milliseconds', now()) as at
+      from given g
+      left join chosen c on c.tenant_id is not distinct from g.tenant_id and c.channel is not distinct from g.channel
+        and c.message_class is not distinct from g.message_class and c.route is not distinct from g.route
+    ), judged as materialized (
+      select x.*, greatest(x.at, x.scheduled_at) as due,
+        coalesce(x.submit_at, greatest(x.at, x.scheduled_at) + x.submit_within) as deadline,
+        case
+          when x.tenant_id is null or x.tenant_id = '' or octet_length(x.tenant_id) > 200 then 'tenant_id:required, 1 to 200 octets'
+          when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
+          when x.message_class is null or x.message_class not in ('otp', 'transactional', 'promotional') then 'message_class:not a class'
+          when x.recipient is null or x.recipient = '' or octet_length(x.recipient) > 200 then 'recipient:required, 1 to 200 octets'
+          when x.channel in ('sms', 'whatsapp', 'voice') and x.recipient !~ '^[1-9][0-9]{5,14}$' then 'recipient:not an E.164 number in digits, without plus'
+          when x.country is not null and x.country !~ '^[A-Z]{2}$' then 'country:not an ISO 3166 code'
+          when x.event_type is null or x.event_type = '' or octet_length(x.event_type) > 200 then 'event_type:required, 1 to 200 octets'
+          when x.event_id is null or x.event_id = '' or octet_length(x.event_id) > 200 then 'event_id:required, 1 to 200 octets'
+          when octet_length(x.key_template) > 200 or octet_length(x.key_version) > 200 or octet_length(x.key_step) > 200 or octet_length(x.key_bucket) > 200 then 'key:a part is over 200 octets'
+          when x.event_version is not null and octet_length(x.event_version) > 200 then 'event_version:over 200 octets'
+          when x.body is null or x.body = '' then 'body:required'
+          when octet_length(x.body) > 16384 then 'body:over 16384 octets'
+          when x.channel = 'sms' and x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'sender_id:1 to 11 letters and digits, or up to 15 digits'
+          when x.dlt_entity_id in ('', '0', 'null', 'NULL', '-') then 'dlt_entity_id:a placeholder is not an id'
+          when x.dlt_template_id in ('', '0', 'null', 'NULL', '-') then 'dlt_template_id:a placeholder is not an id'
+          when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'template_version:not a whole number'
+          when x.on_proven_absent is not null and x.on_proven_absent not in ('replay', 'stop') then 'on_proven_absent:replay or stop'
+          when x.message_class = 'otp' and x.on_proven_absent = 'replay' then 'on_proven_absent:a one-time password is never sent again by itself'
+          when x.route_id is null then 'route:no such route, or none is the only one for this channel'
+          when not x.has_lane then 'route:it has no lane for this class'
+          when x.sender_required and x.sender is null then 'sender_id:this route needs a sender, and has no default'
+          when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'encoding:GSM7 or UCS2, counted by the rule of the route'
+          when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'
+          when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) then 'segments:fewer than the text can fit in'
+          when x.channel = 'sms' and x.bill_segments::integer > 10 then 'body:over 10 segments in the encoding this route sends'
+          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:not an instant with offset'
+          when x.submit_by is not null and x.submit_at is null then 'submit_by:not an instant with offset'
+          when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
+          when x.submit_at <= x.scheduled_at then 'submit_by:not after the schedule'
+        end as problem
+      from read x
+    ), keyed as materialized (
+      select j.*,
+        case when j.problem is null then sendledger.business_key(j.tenant_id, j.event_type, j.event_id, j.recipient,
+          j.key_template, j.key_version, j.key_step, j.key_bucket) end as business_key,
+        case when j.problem is null then sha256(convert_to('sendledger.content.1' || sendledger.key_part(j.message_class)
+          || sendledger.key_part(j.body) || sendledger.key_part(j.template_id) || sendledger.key_part(j.template_version), 'UTF8')) end as content_hash
+      from judged j
+    ), numbered as materialized (
+      select k.*,
+        case when k.problem is null then row_number() over (partition by k.tenant_id, k.business_key order by k.ord) end as turn
+      from keyed k
+    ), good as materialized (
+      select n.*, nextval('sendledger.message_id_seq') as mid from numbered n where n.problem is null and n.turn = 1
+    ), won as (
+      insert into sendledger.message_key (tenant_id, business_key, message_id, message_created_at, content_hash)
+      select g.tenant_id, g.business_key, g.mid, g.at, g.content_hash from good g order by g.tenant_id, g.business_key
+      on conflict do nothing
+      returning message_id
+    ), made as (
+      insert into sendledger.outbound_message (
+        id, created_at, updated_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id,
+        channel, message_class, recipient, country, sender_id, route_id, provider,
+        body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
+        scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
+      select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
+        g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
+        g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
+        g.scheduled_at, g.scheduled_tz, g.due, g.deadline, case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end
+      from good g join won w on w.message_id = g.mid
+      returning id, attempt_key
+    )
+    select n.ord, n.problem, n.tenant_id, n.business_key, n.content_hash, n.at, n.route_id, n.message_class, m.id, m.attempt_key
+    from numbered n
+    left join good g on g.ord = n.ord
+    left join made m on m.id = g.mid
+    order by n.ord
+  loop
+    a := null;
+    a.ord := item.ord;
+    if item.problem is not null then
+      a.answer := 'invalid';
+      a.field := split_part(item.problem, ':', 1);
+      a.reason := substr(item.problem, length(a.field) + 2);
+    elsif item.id is not null then
+      a.answer := 'created';
+      a.message_id := item.id::text;
+      a.message_created_at := to_char(item.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+      a.attempt_key := item.attempt_key::text;
+      a.lane := item.route_id::text || '.' || item.message_class;
+    else
+      -- A second statement, because the first one's snapshot cannot see a winner that committed while it waited. One table at
+      -- a time, by its whole key: joined, and without nested loops, it would read the table.
+      select k.message_id, k.message_created_at, k.content_hash into winner
+      from sendledger.message_key k
+      where k.tenant_id = item.tenant_id and k.business_key = item.business_key;
+      select m.attempt_key::text into a.attempt_key
+      from sendledger.outbound_message m
+      where m.id = winner.message_id and m.created_at = winner.message_created_at;
+      a.answer := case when winner.content_hash = item.content_hash then 'duplicate' else 'conflict' end;
+      a.message_id := winner.message_id::text;
+      a.message_created_at := to_char(winner.message_created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+      a.field := case when a.answer = 'conflict' then 'body' end;
+      a.reason := case when a.answer = 'conflict' then 'the same business key is taken by a message with other content' end;
+    end if;
+    return next a;
+  end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.ensure_months(p_ahead integer)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  for i in 0..p_ahead loop
+    perform sendledger.create_month(((now() at time zone 'UTC')::date + make_interval(months => i))::date);
+  end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.guard_partition(p_parent text, p_leaf text)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  if p_parent = 'outbound_message' then
+    execute format(
+      'create trigger guard_submission after update on sendledger.%I
+         referencing old table as old_rows new table as new_rows
+         for each statement execute function sendledger.check_submission_moves()', p_leaf);
+  end if;
+  execute format(
+    'create trigger guard_truncate before truncate on sendledger.%I
+       for each statement execute function sendledger.refuse(%L)', p_leaf, p_parent || ' is not truncated; a partition is detached');
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.instant_or_null(p_value text)
+ RETURNS timestamp with time zone
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  -- Without an offset it would be read in the session's zone.
+  if p_value !~ '^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|z|[+-]\d{2}(:?\d{2})?)$' then
+    return null;
+  end if;
+  return p_value::timestamptz;
+exception when data_exception then
+  return null;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.key_part(p_value text)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE PARALLEL SAFE
+AS $function$
+  select case when p_value is null then '-' else octet_length(p_value)::text || ':' || p_value end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.redact_final(p_before timestamp with time zone, p_limit integer)
+ RETURNS integer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  done integer;
+begin
+  with x as materialized (
+    select m.id, m.created_at from sendledger.outbound_message m
+    where m.created_at < p_before and m.body <> '[redacted]'
+      and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded')
+    limit p_limit for update skip locked
+  )
+  update sendledger.outbound_message m
+  set body = '[redacted]', template_params = null, updated_at = now()
+  from x
+  where m.id = x.id and m.created_at = x.created_at
+    and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded');
+  get diagnostics done = row_count;
+  return done;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.refuse()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  raise exception using errcode = '23514', constraint = 'guard: ' || tg_name, message = tg_argv[0];
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.refuse_message_update()
+ RETURNS trigger
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  if old.state is distinct from new.state and not (
+      (old.state = 'pending' and new.state in ('claimed', 'expired', 'cancelled'))
+      or (old.state = 'claimed' and new.state in ('pending', 'retry', 'submitted', 'rejected', 'unknown'))
+      or (old.state = 'retry' and new.state in ('claimed', 'expired', 'cancelled'))
+      or (old.state = 'submitted' and new.state in ('delivered', 'failed', 'expired'))
+      or (old.state = 'unknown' and new.state in ('submitted', 'failed'))) then
+    raise exception using errcode = '23514', constraint = 'guard: state', message = format('illegal transition %s -> %s on outbound_message %s', old.state, new.state, old.id);
+  end if;
+  if new.state_reason is null and ((old.state = 'unknown' and new.state = 'failed')) then
+    raise exception using errcode = '23514', constraint = 'guard: reason', message = format('%s -> %s on outbound_message %s needs a stored reason', old.state, new.state, old.id);
+  end if;
+  if (old.id, old.created_at, old.tenant_id, old.business_key, old.attempt_key, old.event_type, old.event_id, old.replaces_id, old.replaces_created_at) is distinct from (new.id, new.created_at, new.tenant_id, new.business_key, new.attempt_key, new.event_type, new.event_id, new.replaces_id, new.replaces_created_at) then
+    raise exception using errcode = '23514', constraint = 'guard: identity', message = format('the identity of outbound_message %s is frozen', old.id);
+  end if;
+  if (old.claimed_at is not null or old.state not in ('pending', 'retry')) and (old.recipient, old.channel, old.message_class, old.sender_id, old.body, old.encoding, old.segments, old.template_id, old.template_version, old.template_params, old.dlt_entity_id, old.dlt_template_id) is distinct from (new.recipient, new.channel, new.message_class, new.sender_id, new.body, new.encoding, new.segments, new.template_id, new.template_version, new.template_params, new.dlt_entity_id, new.dlt_template_id)
+      and not (old.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded') and current_user = 'sendledger_owner') then
+    raise exception using errcode = '23514', constraint = 'guard: content', message = format('recipient and content of outbound_message %s are frozen since its first claim', old.id);
+  end if;
+  if old.claimed_at is not null and new.claimed_at is null then
+    raise exception using errcode = '23514', constraint = 'guard: claimed_at', message = format('claimed_at of outbound_message %s cannot be unset', old.id);
+  end if;
+  if (old.submission_id, old.submission_created_at) is distinct from (new.submission_id, new.submission_created_at)
+      and not (old.state in ('pending', 'retry') and new.state = 'claimed' and new.submission_id is not null)
+      and not (old.state = 'claimed' and new.state = 'pending' and new.submission_id is null) then
+    raise exception using errcode = '23514', constraint = 'guard: submission', message = format('submission_id of outbound_message %s changes only with a claim or a release', old.id);
+  end if;
+  if old.route_id is distinct from new.route_id and old.state not in ('pending', 'retry') then
+    raise exception using errcode = '23514', constraint = 'guard: route', message = format('the route of outbound_message %s is frozen outside pending and retry', old.id);
+  end if;
+  if (old.quoted_units, old.quoted_cost, old.quoted_currency) is distinct from (new.quoted_units, new.quoted_cost, new.quoted_currency)
+      and not (new.state = 'claimed' and old.state in ('pending', 'retry')) then
+    raise exception using errcode = '23514', constraint = 'guard: quote', message = format('the quote of outbound_message %s is written by a claim only', old.id);
+  end if;
+  if old.cost is not null and
+      (old.cost, old.billable_units, old.cost_currency, old.cost_source) is distinct from (new.cost, new.billable_units, new.cost_currency, new.cost_source) then
+    raise exception using errcode = '23514', constraint = 'guard: cost', message = format('the cost of outbound_message %s is set once', old.id);
+  end if;
+  if old.cost_source is distinct from new.cost_source and new.cost_source in ('imported', 'recovered')
+      and current_user <> 'sendledger_import' then
+    raise exception using errcode = '23514', constraint = 'guard: cost source', message = format('outbound_message %s was neither imported nor recovered by this writer', old.id);
+  end if;
+  if old.requested_at is not null and old.requested_at is distinct from new.requested_at and old.state <> 'claimed' then
+    raise exception using errcode = '23514', constraint = 'guard: requested_at', message = format('the time of the request of outbound_message %s is written by an outcome only', old.id);
+  end if;
+  if (old.provider_txn_id is not null and new.provider_txn_id is distinct from old.provider_txn_id)
+      or (old.provider_message_id is not null and new.provider_message_id is distinct from old.provider_message_id)
+      or (old.provider_campaign_id is not null and new.provider_campaign_id is distinct from old.provider_campaign_id)
+      or (old.submitted_at is not null and new.submitted_at is distinct from old.submitted_at)
+      or (old.delivered_at is not null and new.delivered_at is distinct from old.delivered_at)
+      or (old.billed_after_close_at is not null and new.billed_after_close_at is distinct from old.billed_after_close_at) then
+    raise exception using errcode = '23514', constraint = 'guard: set once', message = format('a fact of outbound_message %s is set once (provider_txn_id, provider_message_id, provider_campaign_id, submitted_at, delivered_at, billed_after_close_at)', old.id);
+  end if;
+  if new.attempt_count not between old.attempt_count and old.attempt_count + 1 then
+    raise exception using errcode = '23514', constraint = 'guard: attempts', message = format('attempt_count of outbound_message %s goes up by one', old.id);
+  end if;
+  raise exception using errcode = '23514', message = format('illegal update of outbound_message %s', old.id);
+end
+$function$;
+
+comment on column sendledger.route.hold is 'Nothing of this route is marked while set. Whoever sets it writes this row, so that a mark waits for it or sees it.';
+
+grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
+grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
+grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;
+grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_reconcile;
+grant execute on function sendledger.enqueue(json) to sendledger_cli;
+grant execute on function sendledger.enqueue(json) to sendledger_producer;
+grant execute on function sendledger.ensure_months(integer) to sendledger_reconcile;
+grant execute on function sendledger.key_part(text) to sendledger_cli;
+grant execute on function sendledger.key_part(text) to sendledger_import;
+grant execute on function sendledger.key_part(text) to sendledger_producer;
+grant execute on function sendledger.key_part(text) to sendledger_reconcile;
+grant insert on table sendledger.cancellation to sendledger_cli;
+grant insert on table sendledger.cancellation to sendledger_ops;
+grant insert on table sendledger.delivery_receipt to sendledger_backfill;
+grant insert on table sendledger.delivery_receipt to sendledger_reconcile;
+grant insert on table sendledger.lane to sendledger_cli;
+grant insert on table sendledger.message_key to sendledger_import;
+grant insert on table sendledger.message_template to sendledger_cli;
+grant insert on table sendledger.outbound_message to sendledger_import;
+grant insert on table sendledger.provider_message to sendledger_backfill;
+grant insert on table sendledger.provider_message to sendledger_reconcile;
+grant insert on table sendledger.rate_card to sendledger_cli;
+grant insert on table sendledger.review_item to sendledger_backfill;
+grant insert on table sendledger.review_item to sendledger_claim;
+grant insert on table sendledger.review_item to sendledger_reconcile;
+grant insert on table sendledger.review_item to sendledger_submit;
+grant insert on table sendledger.route to sendledger_cli;
+grant insert on table sendledger.submission to sendledger_claim;
+grant insert on table sendledger.submission to sendledger_import;
+grant insert on table sendledger.tenant to sendledger_cli;
+grant insert on table sendledger.tenant_route to sendledger_cli;
+grant insert on table sendledger.worker to sendledger_backfill;
+grant insert on table sendledger.worker to sendledger_claim;
+grant insert on table sendledger.worker to sendledger_reconcile;
+grant insert on table sendledger.worker to sendledger_submit;
+grant select on table sendledger.cancellation to sendledger_backfill;
+grant select on table sendledger.cancellation to sendledger_claim;
+grant select on table sendledger.cancellation to sendledger_cli;
+grant select on table sendledger.cancellation to sendledger_import;
+grant select on table sendledger.cancellation to sendledger_ops;
+grant select on table sendledger.cancellation to sendledger_reconcile;
+grant select on table sendledger.cancellation to sendledger_submit;
+grant select on table sendledger.dataset_epoch to sendledger_backfill;
+grant select on table sendledger.dataset_epoch to sendledger_claim;
+grant select on table sendledger.dataset_epoch to sendledger_cli;
+grant select on table sendledger.dataset_epoch to sendledger_import;
+grant select on table sendledger.dataset_epoch to sendledger_ops;
+grant select on table sendledger.dataset_epoch to sendledger_reconcile;
+grant select on table sendledger.dataset_epoch to sendledger_submit;
+grant select on table sendledger.delivery_receipt to sendledger_backfill;
+grant select on table sendledger.delivery_receipt to sendledger_cli;
+grant select on table sendledger.delivery_receipt to sendledger_ops;
+grant select on table sendledger.delivery_receipt to sendledger_reconcile;
+grant select on table sendledger.delivery_receipt_default to sendledger_cli;
+grant select on table sendledger.delivery_receipt_default to sendledger_ops;
+grant select on table sendledger.lane to sendledger_backfill;
+grant select on table sendledger.lane to sendledger_claim;
+grant select on table sendledger.lane to sendledger_cli;
+grant select on table sendledger.lane to sendledger_import;
+grant select on table sendledger.lane to sendledger_ops;
+grant select on table sendledger.lane to sendledger_reconcile;
+grant select on table sendledger.lane to sendledger_submit;
+grant select on table sendledger.message_key to sendledger_backfill;
+grant select on table sendledger.message_key to sendledger_cli;
+grant select on table sendledger.message_key to sendledger_import;
+grant select on table sendledger.message_key to sendledger_ops;
+grant select on table sendledger.message_key to sendledger_reconcile;
+grant select on table sendledger.message_key_0 to sendledger_cli;
+grant select on table sendledger.message_key_0 to sendledger_ops;
+grant select on table sendledger.message_key_1 to sendledger_cli;
+grant select on table sendledger.message_key_1 to sendledger_ops;
+grant select on table sendledger.message_key_2 to sendledger_cli;
+grant select on table sendledger.message_key_2 to sendledger_ops;
+grant select on table sendledger.message_key_3 to sendledger_cli;
+grant select on table sendledger.message_key_3 to sendledger_ops;
+grant select on table sendledger.message_key_4 to sendledger_cli;
+grant select on table sendledger.message_key_4 to sendledger_ops;
+grant select on table sendledger.message_key_5 to sendledger_cli;
+grant select on table sendledger.message_key_5 to sendledger_ops;
+grant select on table sendledger.message_key_6 to sendledger_cli;
+grant select on table sendledger.message_key_6 to sendledger_ops;
+grant select on table sendledger.message_key_7 to sendledger_cli;
+grant select on table sendledger.message_key_7 to sendledger_ops;
+grant select on table sendledger.message_template to sendledger_backfill;
+grant select on table sendledger.message_template to sendledger_claim;
+grant select on table sendledger.message_template to sendledger_cli;
+grant select on table sendledger.message_template to sendledger_import;
+grant select on table sendledger.message_template to sendledger_ops;
+grant select on table sendledger.message_template to sendledger_producer;
+grant select on table sendledger.message_template to sendledger_reconcile;
+grant select on table sendledger.message_template to sendledger_submit;
+grant select on table sendledger.outbound_message to sendledger_backfill;
+grant select on table sendledger.outbound_message to sendledger_claim;
+grant select on table sendledger.outbound_message to sendledger_cli;
+grant select on table sendledger.outbound_message to sendledger_import;
+grant select on table sendledger.outbound_message to sendledger_ops;
+grant select on table sendledger.outbound_message to sendledger_reconcile;
+grant select on table sendledger.outbound_message to sendledger_submit;
+grant select on table sendledger.outbound_message_default to sendledger_cli;
+grant select on table sendledger.outbound_message_default to sendledger_ops;
+grant select on table sendledger.provider_message to sendledger_backfill;
+grant select on table sendledger.provider_message to sendledger_cli;
+grant select on table sendledger.provider_message to sendledger_ops;
+grant select on table sendledger.provider_message to sendledger_reconcile;
+grant select on table sendledger.rate_card to sendledger_backfill;
+grant select on table sendledger.rate_card to sendledger_claim;
+grant select on table sendledger.rate_card to sendledger_cli;
+grant select on table sendledger.rate_card to sendledger_import;
+grant select on table sendledger.rate_card to sendledger_ops;
+grant select on table sendledger.rate_card to sendledger_reconcile;
+grant select on table sendledger.rate_card to sendledger_submit;
+grant select on table sendledger.review_item to sendledger_backfill;
+grant select on table sendledger.review_item to sendledger_claim;
+grant select on table sendledger.review_item to sendledger_cli;
+grant select on table sendledger.review_item to sendledger_ops;
+grant select on table sendledger.review_item to sendledger_reconcile;
+grant select on table sendledger.review_item to sendledger_submit;
+grant select on table sendledger.route to sendledger_backfill;
+grant select on table sendledger.route to sendledger_claim;
+grant select on table sendledger.route to sendledger_cli;
+grant select on table sendledger.route to sendledger_import;
+grant select on table sendledger.route to sendledger_ops;
+grant select on table sendledger.route to sendledger_reconcile;
+grant select on table sendledger.route to sendledger_submit;
+grant select on table sendledger.submission to sendledger_backfill;
+grant select on table sendledger.submission to sendledger_claim;
+grant select on table sendledger.submission to sendledger_cli;
+grant select on table sendledger.submission to sendledger_import;
+grant select on table sendledger.submission to sendledger_ops;
+grant select on table sendledger.submission to sendledger_reconcile;
+grant select on table sendledger.submission to sendledger_submit;
+grant select on table sendledger.submission_default to sendledger_cli;
+grant select on table sendledger.submission_default to sendledger_ops;
+grant select on table sendledger.tenant to sendledger_backfill;
+grant select on table sendledger.tenant to sendledger_claim;
+grant select on table sendledger.tenant to sendledger_cli;
+grant select on table sendledger.tenant to sendledger_import;
+grant select on table sendledger.tenant to sendledger_ops;
+grant select on table sendledger.tenant to sendledger_producer;
+grant select on table sendledger.tenant to sendledger_reconcile;
+grant select on table sendledger.tenant to sendledger_submit;
+grant select on table sendledger.tenant_route to sendledger_backfill;
+grant select on table sendledger.tenant_route to sendledger_claim;
+grant select on table sendledger.tenant_route to sendledger_cli;
+grant select on table sendledger.tenant_route to sendledger_import;
+grant select on table sendledger.tenant_route to sendledger_ops;
+grant select on table sendledger.tenant_route to sendledger_reconcile;
+grant select on table sendledger.tenant_route to sendledger_submit;
+grant select on table sendledger.worker to sendledger_backfill;
+grant select on table sendledger.worker to sendledger_claim;
+grant select on table sendledger.worker to sendledger_cli;
+grant select on table sendledger.worker to sendledger_ops;
+grant select on table sendledger.worker to sendledger_reconcile;
+grant select on table sendledger.worker to sendledger_submit;
+grant update on column sendledger.delivery_receipt.applied_at to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.applied_at to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.conflict to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.conflict to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.message_created_at to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.message_created_at to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.message_id to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.message_id to sendledger_reconcile;
+grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
+grant update on column sendledger.outbound_message.billable_units to sendledger_submit;
+grant update on column sendledger.outbound_message.claimed_at to sendledger_claim;
+grant update on column sendledger.outbound_message.cost to sendledger_submit;
+grant update on column sendledger.outbound_message.cost_currency to sendledger_submit;
+grant update on column sendledger.outbound_message.cost_source to sendledger_submit;
+grant update on column sendledger.outbound_message.due_at to sendledger_claim;
+grant update on column sendledger.outbound_message.due_at to sendledger_submit;
+grant update on column sendledger.outbound_message.provider_cause to sendledger_submit;
+grant update on column sendledger.outbound_message.provider_status_code to sendledger_submit;
+grant update on column sendledger.outbound_message.provider_txn_id to sendledger_submit;
+grant update on column sendledger.outbound_message.quoted_cost to sendledger_claim;
+grant update on column sendledger.outbound_message.quoted_currency to sendledger_claim;
+grant update on column sendledger.outbound_message.quoted_units to sendledger_claim;
+grant update on column sendledger.outbound_message.receipt_by to sendledger_submit;
+grant update on column sendledger.outbound_message.reconciled_at to sendledger_submit;
+grant update on column sendledger.outbound_message.requested_at to sendledger_submit;
+grant update on column sendledger.outbound_message.state to sendledger_claim;
+grant update on column sendledger.outbound_message.state to sendledger_cli;
+grant update on column sendledger.outbound_message.state to sendledger_ops;
+grant update on column sendledger.outbound_message.state to sendledger_submit;
+grant update on column sendledger.outbound_message.state_reason to sendledger_claim;
+grant update on column sendledger.outbound_message.state_reason to sendledger_cli;
+grant update on column sendledger.outbound_message.state_reason to sendledger_ops;
+grant update on column sendledger.outbound_message.state_reason to sendledger_submit;
+grant update on column sendledger.outbound_message.submission_created_at to sendledger_claim;
+grant update on column sendledger.outbound_message.submission_created_at to sendledger_cli;
+grant update on column sendledger.outbound_message.submission_created_at to sendledger_ops;
+grant update on column sendledger.outbound_message.submission_created_at to sendledger_submit;
+grant update on column sendledger.outbound_message.submission_id to sendledger_claim;
+grant update on column sendledger.outbound_message.submission_id to sendledger_cli;
+grant update on column sendledger.outbound_message.submission_id to sendledger_ops;
+grant update on column sendledger.outbound_message.submission_id to sendledger_submit;
+grant update on column sendledger.outbound_message.submitted_at to sendledger_submit;
+grant update on column sendledger.outbound_message.updated_at to sendledger_claim;
+grant update on column sendledger.outbound_message.updated_at to sendledger_cli;
+grant update on column sendledger.outbound_message.updated_at to sendledger_ops;
+grant update on column sendledger.outbound_message.updated_at to sendledger_submit;
+grant update on column sendledger.route.updated_at to sendledger_submit;
+grant update on column sendledger.submission.http_status to sendledger_submit;
+grant update on column sendledger.submission.lease_token to sendledger_submit;
+grant update on column sendledger.submission.lease_until to sendledger_submit;
+grant update on column sendledger.submission.marked_by to sendledger_submit;
+grant update on column sendledger.submission.outcome_proof to sendledger_submit;
+grant update on column sendledger.submission.outcome_reason to sendledger_submit;
+grant update on column sendledger.submission.poll_at to sendledger_claim;
+grant update on column sendledger.submission.poll_at to sendledger_submit;
+grant update on column sendledger.submission.provider_status_code to sendledger_submit;
+grant update on column sendledger.submission.provider_txn_id to sendledger_submit;
+grant update on column sendledger.submission.raw_reply to sendledger_submit;
+grant update on column sendledger.submission.requested_at to sendledger_submit;
+grant update on column sendledger.submission.responded_at to sendledger_submit;
+grant update on column sendledger.submission.state to sendledger_claim;
+grant update on column sendledger.submission.state to sendledger_cli;
+grant update on column sendledger.submission.state to sendledger_ops;
+grant update on column sendledger.submission.state to sendledger_submit;
+grant update on column sendledger.worker.ended_at to sendledger_backfill;
+grant update on column sendledger.worker.ended_at to sendledger_claim;
+grant update on column sendledger.worker.ended_at to sendledger_reconcile;
+grant update on column sendledger.worker.ended_at to sendledger_submit;
+grant update on column sendledger.worker.last_seen_at to sendledger_backfill;
+grant update on column sendledger.worker.last_seen_at to sendledger_claim;
+grant update on column sendledger.worker.last_seen_at to sendledger_reconcile;
+grant update on column sendledger.worker.last_seen_at to sendledger_submit;
+grant update on table sendledger.lane to sendledger_cli;
+grant update on table sendledger.message_template to sendledger_cli;
+grant update on table sendledger.outbound_message to sendledger_backfill;
+grant update on table sendledger.outbound_message to sendledger_reconcile;
+grant update on table sendledger.rate_card to sendledger_cli;
+grant update on table sendledger.route to sendledger_cli;
+grant update on table sendledger.submission to sendledger_backfill;
+grant update on table sendledger.submission to sendledger_reconcile;
+grant update on table sendledger.tenant to sendledger_cli;
+grant update on table sendledger.tenant_route to sendledger_cli;
+grant usage on schema sendledger to sendledger_backfill;
+grant usage on schema sendledger to sendledger_claim;
+grant usage on schema sendledger to sendledger_cli;
+grant usage on schema sendledger to sendledger_import;
+grant usage on schema sendledger to sendledger_ops;
+grant usage on schema sendledger to sendledger_producer;
+grant usage on schema sendledger to sendledger_reconcile;
+grant usage on schema sendledger to sendledger_submit;
+grant usage on sequence sendledger.message_id_seq to sendledger_import;
+grant usage on sequence sendledger.submission_id_seq to sendledger_claim;
+grant usage on sequence sendledger.submission_id_seq to sendledger_import;

@@ -1,0 +1,298 @@
+import { test as base } from '@sendledger/local/fixtures';
+import type pg from 'pg';
+import { describe, expect } from 'vitest';
+import {
+  applyOutcomes,
+  applyReceipts,
+  CLAIM,
+  cancelOnce,
+  classGauges,
+  endPolls,
+  expireUnconfirmed,
+  expireUnsubmitted,
+  lanesWithOpenSubmissions,
+  lanesWithWork,
+  markNextIn,
+  PICK_DUE,
+  type RowRef,
+  recordReceipts,
+  release,
+  releaseClaimedBy,
+  rowsOf,
+  type Sql,
+  strayRows,
+  sweepMarkedLeases,
+  sweepOpenLeases,
+  takeDuePolls,
+} from '../../src/ledger/index.ts';
+import { markRequest, outcomeOf } from '../ledger/on-the-way.ts';
+import type { Scene } from '../ledger/scene.ts';
+import { burst, history } from './big-ledger.ts';
+import { type Catalogue, catalogue, Explainer, faults, indexesUsed } from './explain.ts';
+
+interface Ledger {
+  readonly pool: pg.Pool;
+  readonly scene: Scene;
+  readonly facts: Catalogue;
+  readonly serverVersion: number;
+}
+
+/** Built once for the file; the statistics are renewed half-way, by the first test of the second half. */
+const test = base.extend('ledger', { scope: 'file' }, async ({ database: { pool } }): Promise<Ledger> => {
+  const s = await history(pool);
+  await burst(pool, s);
+  const [version] = await rowsOf<{ n: number }>(pool, `select current_setting('server_version_num')::int as n`);
+  return { pool, scene: s, facts: await catalogue(pool), serverVersion: version?.n ?? 0 };
+});
+
+const ref = (row: { id: string; created_at: Date }): RowRef => ({ id: row.id, createdAt: row.created_at });
+
+/** Picks rows for a statement to work on, without being part of what is explained. */
+const pick = async (l: Ledger, from: string, limit = 50) =>
+  (
+    await rowsOf<{ id: string; created_at: Date }>(
+      l.pool,
+      `select id, created_at from sendledger.${from} limit ${limit}`,
+    )
+  ).map(ref);
+
+interface Case {
+  readonly does: (sql: Sql, l: Ledger) => Promise<unknown>;
+  readonly uses: readonly string[];
+  /** Indexes this may read from end to end: they are short, or a LIMIT ends the reading. */
+  readonly wholeIndex?: readonly string[];
+}
+
+const CASES: Readonly<Record<string, Case>> = {
+  'the claim picks due rows': {
+    does: (sql, l) => sql.query(PICK_DUE, [l.scene.routeId, 'transactional', 500, 20_000, true]),
+    uses: ['outbound_message_claim'],
+  },
+  'the claim writes what it picked': {
+    does: async (sql, l) => {
+      const rows = await pick(l, `outbound_message where state = 'pending' and message_class = 'transactional'`, 500);
+      await sql.query(CLAIM, [
+        l.scene.routeId,
+        'transactional',
+        l.scene.worker.id,
+        20_000,
+        1,
+        rows.map(() => 1),
+        rows.map(() => new Date(Date.now() + 3_600_000)),
+        rows.map((r) => r.id),
+        rows[0]?.createdAt,
+        rows[0]?.createdAt,
+        rows.map((_, i) => i + 1),
+        rows.map(() => '0.1225'),
+        rows.map(() => 'INR'),
+      ]);
+    },
+    uses: ['outbound_message_pkey'],
+  },
+  'lanes with work': {
+    does: (sql) => lanesWithWork(sql, 'transactional'),
+    uses: ['outbound_message_claim'],
+  },
+  'lanes with open submissions': {
+    does: (sql) => lanesWithOpenSubmissions(sql, 'transactional'),
+    uses: ['submission_open'],
+  },
+  'the mark, and the rows it returns': {
+    does: async (sql, l) => {
+      await sql.query('update sendledger.route set max_in_flight_requests = 1000');
+      const marks = await markNextIn(sql, markRequest(l.scene, 'transactional', 50));
+      expect(marks).toHaveLength(50);
+    },
+    uses: ['submission_open', 'submission_marked', 'submission_pkey', 'outbound_message_submission'],
+  },
+  'outcomes of all kinds': {
+    does: async (sql, l) => {
+      await sql.query('update sendledger.route set max_in_flight_requests = 1000');
+      const marks = await markNextIn(sql, markRequest(l.scene, 'transactional', 40));
+      const kinds = ['accepted', 'refused', 'not_sent', 'ambiguous'] as const;
+      const outcomes = marks.map((m, i) => outcomeOf(m, kinds[i % 4] ?? 'accepted'));
+      expect(await applyOutcomes(sql, outcomes)).toMatchObject({ rows: 400 });
+      const late = marks.filter((_, i) => i % 4 === 3);
+      expect(
+        await applyOutcomes(
+          sql,
+          late.map((m, i) => outcomeOf(m, i % 2 === 0 ? 'accepted' : 'not_sent')),
+        ),
+      ).toMatchObject({ late: 100 });
+    },
+    uses: ['submission_pkey', 'outbound_message_pkey'],
+  },
+  'a release': {
+    does: async (sql, l) => {
+      expect(await release(sql, await pick(l, `submission where state = 'open'`))).toEqual({
+        submissions: 50,
+        rows: 500,
+      });
+    },
+    uses: ['submission_pkey', 'outbound_message_submission'],
+  },
+  'a release on shutdown': {
+    does: (sql, l) => releaseClaimedBy(sql, l.scene.worker.id, 50),
+    uses: ['submission_open', 'submission_pkey', 'outbound_message_submission'],
+    wholeIndex: ['submission_open'],
+  },
+  'a cancellation': {
+    does: async (sql, l) => {
+      for (const message of await pick(l, `outbound_message where state = 'claimed'`, 1))
+        await cancelOnce(sql, message);
+    },
+    uses: ['outbound_message_pkey', 'submission_pkey'],
+  },
+  'the sweep of leases before the mark': {
+    does: (sql) => sweepOpenLeases(sql, 100),
+    uses: ['submission_open'],
+    wholeIndex: ['submission_open'],
+  },
+  'the sweep of leases after the mark': {
+    does: async (sql) => {
+      await sql.query('set local session_replication_role = replica');
+      await sql.query(`update sendledger.submission set lease_until = now() - interval '1 s' where state = 'marked'`);
+      await sql.query('set local session_replication_role = origin');
+      expect(await sweepMarkedLeases(sql, 100)).toEqual({ submissions: 100, rows: 1000 });
+    },
+    uses: ['submission_marked', 'submission_pkey', 'outbound_message_submission'],
+    wholeIndex: ['submission_marked'],
+  },
+  'the expiry of what was not submitted': {
+    does: async (sql) => expect(await expireUnsubmitted(sql, 100)).toBe(100),
+    uses: ['outbound_message_submit_by', 'outbound_message_pkey'],
+  },
+  'the expiry of what has no receipt': {
+    does: async (sql, l) => {
+      const submissions = await pick(l, `submission where state = 'accepted' and id > 39000`);
+      await expireUnconfirmed(
+        sql,
+        submissions.map((s) => s.id),
+      );
+    },
+    uses: ['outbound_message_submission'],
+  },
+  'the polls that are due': {
+    does: (sql) => takeDuePolls(sql, { limit: 50, firstMs: 1000, longestMs: 60_000 }),
+    uses: ['submission_poll', 'submission_pkey'],
+  },
+  'the end of polling': {
+    does: async (sql, l) => endPolls(sql, await pick(l, 'submission where poll_at is not null')),
+    uses: ['submission_pkey', 'outbound_message_submission'],
+  },
+  'receipts: recorded, matched by id and by transaction, applied': {
+    does: async (sql, l) => {
+      const rows = await rowsOf<{
+        provider_txn_id: string;
+        provider_message_id: string;
+        recipient: string;
+        known: boolean;
+      }>(
+        l.pool,
+        `select m.provider_txn_id, m.provider_message_id, m.recipient, false as known
+         from sendledger.outbound_message m where m.state in ('submitted', 'delivered') and m.submission_id > 39500 limit 500`,
+      );
+      const origin = { routeId: l.scene.routeId, account: 'default', source: 'poll' as const };
+      const { hashes } = await recordReceipts(
+        sql,
+        origin,
+        rows.map((row, i) => ({
+          providerTxnId: row.provider_txn_id,
+          // Half of them are known by their id, half are met for the first time.
+          providerMessageId: i % 2 === 0 ? row.provider_message_id : null,
+          recipient: row.recipient,
+          senderId: 'SHOP',
+          statusWord: 'DELIVERED',
+          status: 'delivered' as const,
+          cause: null,
+          causeClass: null,
+          submittedAt: null,
+          deliveredAt: new Date(),
+          evidence: {},
+        })),
+      );
+      const applied = await applyReceipts(sql, origin, hashes);
+      expect(applied.delivered).toBeGreaterThan(100);
+      expect(applied.waiting).toBe(0);
+    },
+    uses: [
+      'delivery_receipt_pkey',
+      'outbound_message_pkey',
+      'outbound_message_recipient',
+      'outbound_message_submission',
+      'provider_message_pkey',
+      'submission_txn',
+    ],
+  },
+  'the gauges': {
+    does: (sql) => classGauges(sql),
+    uses: ['outbound_message_claim'],
+  },
+  'stray rows': { does: (sql) => strayRows(sql), uses: [] },
+  'unresolved rows, by the time of their request': {
+    does: (sql) =>
+      sql.query(
+        `select m.id, m.created_at from sendledger.outbound_message m
+         where m.state = 'unknown' and m.requested_at >= $1 and m.requested_at < $2 order by m.requested_at limit 100`,
+        [new Date(Date.now() - 40 * 86_400_000), new Date()],
+      ),
+    uses: ['outbound_message_unresolved'],
+  },
+  'correlation, by recipient, sender and window': {
+    does: (sql) =>
+      sql.query(
+        `select m.id, m.created_at, m.state from sendledger.outbound_message m
+         where m.recipient = $1 and m.sender_id = $2 and m.requested_at >= $3 and m.requested_at < $4
+           and m.provider_txn_id is null and m.state in ('unknown', 'submitted')`,
+        ['919000000123', 'SHOP', new Date(Date.now() - 86_400_000), new Date()],
+      ),
+    uses: ['outbound_message_correlate'],
+  },
+  "a recipient's history": {
+    does: (sql) =>
+      sql.query(
+        `select m.id, m.created_at, m.state from sendledger.outbound_message m
+         where m.recipient = any ($1::text[]) and m.created_at >= $2 and m.created_at < $3`,
+        [['919000000123', '919000000124'], new Date(Date.now() - 3 * 86_400_000), new Date()],
+      ),
+    uses: ['outbound_message_recipient'],
+  },
+};
+
+async function explain(l: Ledger, one: Case) {
+  const client = await l.pool.connect();
+  try {
+    await client.query('begin');
+    const explainer = new Explainer(client, l.serverVersion);
+    await one.does(explainer, l);
+    return explainer.explained;
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+}
+
+for (const statistics of ['from before the burst', 'fresh'] as const)
+  describe(`with statistics that are ${statistics}, by index and without reading what it does not need`, () => {
+    if (statistics === 'fresh')
+      test('the statistics are renewed', async ({ ledger }) => {
+        await ledger.pool.query('analyze');
+        expect(await rowsOf(ledger.pool, `select count(*) > 200000 as big from sendledger.outbound_message`)).toEqual([
+          { big: true },
+        ]);
+      });
+
+    for (const [what, one] of Object.entries(CASES))
+      test(what, async ({ ledger }) => {
+        const explained = await explain(ledger, one);
+        expect(explained.length).toBeGreaterThan(0);
+        expect(faults(explained, ledger.facts, one.wholeIndex ?? [])).toEqual([]);
+        expect(indexesUsed(explained, ledger.facts)).toEqual(expect.arrayContaining([...one.uses]));
+      });
+  });
+
+test('no planner switch is set where this is judged', async ({ ledger }) => {
+  expect(
+    await rowsOf(ledger.pool, `select name from pg_settings where name like 'enable\\_%' and setting <> boot_val`),
+  ).toEqual([]);
+});

@@ -1,0 +1,46 @@
+import { ledgerSummary } from '@sendledger/core/ledger';
+import { startGatewaySim } from '@sendledger/gateway-sim';
+import { test } from '@sendledger/local/fixtures';
+import { afterEach, describe, expect } from 'vitest';
+import { endAllApps, startApp } from '../support/app-process.ts';
+import { enqueueMany, furnish, openRows, statesOf, urls } from '../support/house.ts';
+import { until } from '../support/settled.ts';
+
+afterEach(endAllApps);
+
+describe('the fleet, each app a process with its own role', () => {
+  test('takes messages from the transaction to delivered, and bills what the provider bills', async ({
+    freshDatabase: database,
+    redisUrl,
+  }) => {
+    const sim = await startGatewaySim({ deliveryMs: { min: 10, max: 100 } });
+    await furnish(database, { maxBatch: 100 });
+    const common = { REDIS_URL: redisUrl, SMSGATEWAYCENTER_BASE_URL: sim.url };
+    const url = urls(database);
+    const apps = [
+      startApp('claim', { ...common, DATABASE_URL: url.claim }),
+      startApp('submit', { ...common, DATABASE_URL: url.submit }),
+      startApp('reconcile', { ...common, DATABASE_URL: url.reconcile }),
+    ];
+    await Promise.all(apps.map((app) => app.saw((line) => line.event === 'started')));
+    await enqueueMany(database, 200);
+    await enqueueMany(database, 50, { class: 'otp', from: 1_000, body: (i) => `Your code is ${100_000 + i}` });
+    await enqueueMany(database, 300, { class: 'promotional', from: 2_000, body: () => 'Sale today' });
+    await until(async () => (await openRows(database)) === 0);
+
+    expect(await statesOf(database)).toEqual({ delivered: 550 });
+    expect(sim.log.counts()).toMatchObject({ accepted: 550, duplicates: 0 });
+    const { billed } = await ledgerSummary(database.pool, new Date(0));
+    expect(billed).toEqual([{ currency: 'INR', cost: sim.log.counts().billed, units: '550' }]);
+    // Equal promotional texts shared requests; codes never did.
+    expect(sim.log.counts().requests).toBeLessThan(550 - 200);
+
+    for (const app of apps) app.signal('SIGTERM');
+    expect(await Promise.all(apps.map((app) => app.ended))).toEqual([0, 0, 0]);
+    const text = JSON.stringify(apps.map((app) => app.log));
+    expect(text).not.toContain('Your code is');
+    expect(text).not.toContain('demopassword');
+    expect(text).not.toMatch(/9198\d{8}/);
+    await sim.close();
+  });
+});

@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto';
+import { rowsOf } from '@sendledger/core/ledger';
+import { createDatabase, dropDatabase, freePort, urlFor } from '@sendledger/local';
+import { test } from '@sendledger/local/fixtures';
+import { afterEach, describe, expect, inject } from 'vitest';
+import { type AppName, endAllApps, startApp } from '../support/app-process.ts';
+
+afterEach(endAllApps);
+
+const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile'];
+
+/** One line on standard error, exit code 1, nothing on standard output. */
+async function refusal(app: AppName, environment: Record<string, string>): Promise<string> {
+  const process = startApp(app, environment);
+  expect(await process.ended).toBe(1);
+  expect(process.log).toEqual([]);
+  const lines = process.stderr.trimEnd().split('\n');
+  expect(lines).toHaveLength(1);
+  return lines[0] ?? '';
+}
+
+describe('an app that cannot work says why in one line and starts nothing', () => {
+  test('bad configuration: every variable at once, and no value of one', async ({ database }) => {
+    const line = await refusal('submit', {
+      DATABASE_URL: 'mysql://user:hunter2@nowhere/db',
+      SENDLEDGER_POLL_INTERVAL_MS: 'soon',
+      SENDLEDGER_SUBMIT_CONCURRENCY: '0',
+      SMSGATEWAYCENTER_USERID: '',
+    });
+    for (const name of [
+      'DATABASE_URL',
+      'SENDLEDGER_POLL_INTERVAL_MS',
+      'SENDLEDGER_SUBMIT_CONCURRENCY',
+      'SMSGATEWAYCENTER_USERID must be set',
+    ])
+      expect(line).toContain(name);
+    expect(line).toMatch(/^SENDLEDGER_CONFIG: /);
+    expect(line).not.toContain('hunter2');
+    expect(await rowsOf(database.pool, 'select 1 from sendledger.worker')).toEqual([]);
+  });
+
+  /** FC-08 */
+  test('a lease shorter than the request deadline plus margin names the settings that clash', async ({ database }) => {
+    const line = await refusal('submit', {
+      DATABASE_URL: database.urlFor('sendledger_submit'),
+      SENDLEDGER_REQUEST_DEADLINE_MS: '5000',
+      SENDLEDGER_LEASE_MARGIN_MS: '1000',
+      SENDLEDGER_REQUEST_LEASE_MS: '5999',
+    });
+    expect(line).toContain('SENDLEDGER_REQUEST_LEASE_MS');
+    expect(line).toContain('SENDLEDGER_REQUEST_DEADLINE_MS + SENDLEDGER_LEASE_MARGIN_MS = 6000');
+  });
+
+  test('no credential at all', async ({ database }) => {
+    const line = await refusal('reconcile', {
+      DATABASE_URL: database.urlFor('sendledger_reconcile'),
+      SMSGATEWAYCENTER_PASSWORD: '',
+    });
+    expect(line).toContain('SMSGATEWAYCENTER_PASSWORD must be set, or SMSGATEWAYCENTER_APIKEY');
+  });
+
+  test('an unreachable database', async () => {
+    const port = await freePort();
+    for (const app of APPS) {
+      const line = await refusal(app, { DATABASE_URL: `postgres://u:secret@127.0.0.1:${port}/none` });
+      expect(line).toMatch(/^SENDLEDGER_DATABASE_UNREACHABLE: /);
+      expect(line).not.toContain('secret');
+    }
+  });
+
+  test('a database that was never migrated', async () => {
+    const { adminUrl } = inject('sendledger');
+    const name = `bare_${randomBytes(4).toString('hex')}`;
+    await createDatabase(adminUrl, name);
+    for (const app of APPS) {
+      const line = await refusal(app, { DATABASE_URL: urlFor(adminUrl, { database: name }) });
+      expect(line).toMatch(/^SENDLEDGER_MIGRATION_MISSING: /);
+      expect(line).toContain('npm run sendledger -- migrate');
+    }
+    await dropDatabase(adminUrl, name);
+  });
+
+  test('a database with one migration missing', async ({ freshDatabase: database }) => {
+    await database.pool.query(`delete from sendledger.mikro_orm_migrations where name = '0009_grants'`);
+    const line = await refusal('claim', { DATABASE_URL: database.urlFor('sendledger_claim') });
+    expect(line).toContain('Missing: 0009_grants');
+  });
+});

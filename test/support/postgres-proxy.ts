@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
+
+/** A way to Postgres on which the answer to a commit can be held. */
+export interface PostgresProxy {
+  /** The given URL, through the proxy. */
+  through(url: string): string;
+  /** From the next commit after `when` was seen in a query on, the server's answers on that connection are held. */
+  holdCommitAfter(when: string): void;
+  /** Resolves when such a commit has been answered by the server and its answer is held. */
+  readonly held: Promise<void>;
+  release(): void;
+  close(): Promise<void>;
+}
+
+/**
+ * Holds a process between its mark and its first byte: the commit of the mark is on disk, and its answer does not arrive.
+ * Bytes are looked at and never changed; the connections of tests are not encrypted.
+ */
+export async function startPostgresProxy(target: string): Promise<PostgresProxy> {
+  const { hostname, port } = new URL(target);
+  const sockets = new Set<Socket>();
+  let wanted: string | undefined;
+  let heldNow: (() => void) | undefined;
+  const held = new Promise<void>((resolve) => {
+    heldNow = resolve;
+  });
+  const withheld: { to: Socket; chunks: Buffer[] }[] = [];
+
+  const server = createServer((client) => {
+    const upstream = connect(Number(port), hostname);
+    let armed = false;
+    let holding: Buffer[] | undefined;
+    client.on('data', (chunk) => {
+      const text = chunk.toString('latin1');
+      if (wanted !== undefined && text.includes(wanted)) armed = true;
+      if (armed && text.includes('commit')) {
+        armed = false;
+        wanted = undefined;
+        holding = [];
+        withheld.push({ to: client, chunks: holding });
+      }
+      upstream.write(chunk);
+    });
+    upstream.on('data', (chunk) => {
+      if (holding === undefined) {
+        client.write(chunk);
+        return;
+      }
+      holding.push(chunk);
+      heldNow?.();
+    });
+    for (const [from, to] of [
+      [client, upstream],
+      [upstream, client],
+    ] as const) {
+      sockets.add(from);
+      from.on('error', () => to.destroy());
+      from.on('close', () => {
+        sockets.delete(from);
+        to.destroy();
+      });
+    }
+    releases.push(() => {
+      holding = undefined;
+    });
+  });
+  const releases: (() => void)[] = [];
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const own = (server.address() as AddressInfo).port;
+
+  return {
+    through: (url) => {
+      const changed = new URL(url);
+      changed.hostname = '127.0.0.1';
+      changed.port = String(own);
+      return changed.href;
+    },
+    holdCommitAfter: (when) => {
+      wanted = when;
+    },
+    held,
+    release: () => {
+      for (const release of releases) release();
+      for (const { to, chunks } of withheld) for (const chunk of chunks) to.write(chunk);
+      withheld.length = 0;
+    },
+    close: async () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+      await once(server, 'close');
+    },
+  };
+}
