@@ -37,7 +37,11 @@ describe('Postgres ends at once, with synchronous_commit off by default', () => 
     const submit = startApp('submit', { ...gateway, DATABASE_URL: app.submit });
     await enqueueMany(database, 1);
     await sim.faults.untilHeld(1);
-    await pool.query('insert into power_cut_control values (1)');
+    // On a session that began after the default was changed.
+    const control = new pg.Client({ connectionString: url });
+    control.on('error', () => undefined);
+    await control.connect();
+    await control.query('insert into power_cut_control values (1)');
     await server.crash();
     for (const process of [claim, submit]) process.signal('SIGKILL');
     await Promise.all([claim.ended, submit.ended]);

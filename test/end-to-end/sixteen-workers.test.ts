@@ -18,7 +18,7 @@ describe('sixteen worker processes on the same 10 000 rows', () => {
     const url = urls(database);
     // A few texts, so that there are batches and single requests.
     for (let i = 0; i < 10; i++)
-      await enqueueMany(database, 1_000, { from: i * 1_000, body: (n) => `Sale number ${n % 700}` });
+      await enqueueMany(database, 1_000, { from: i * 1_000, body: (n) => `Sale number ${n % 40}` });
     const small = { SENDLEDGER_DATABASE_POOL_SIZE: '3', SENDLEDGER_LOG_LEVEL: 'warn' };
     for (let i = 0; i < 8; i++) {
       startApp('claim', { ...small, DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });

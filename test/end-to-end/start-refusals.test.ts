@@ -1,6 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { createRequire } from 'node:module';
+import path from 'node:path';
 import { rowsOf } from '@sendledger/core/ledger';
-import { createDatabase, dropDatabase, freePort, urlFor } from '@sendledger/local';
+import { migrate } from '@sendledger/core/schema';
+import { createDatabase, dropDatabase, freePort, startPostgres, urlFor } from '@sendledger/local';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect, inject } from 'vitest';
 import { type AppName, endAllApps, startApp } from '../support/app-process.ts';
@@ -8,6 +11,15 @@ import { type AppName, endAllApps, startApp } from '../support/app-process.ts';
 afterEach(endAllApps);
 
 const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile'];
+
+function postgres14(): string | null {
+  try {
+    const entry = createRequire(import.meta.url).resolve('postgres-14-linux-x64');
+    return path.join(path.dirname(entry), '..', 'native', 'bin');
+  } catch {
+    return null;
+  }
+}
 
 /** One line on standard error, exit code 1, nothing on standard output. */
 async function refusal(app: AppName, environment: Record<string, string>): Promise<string> {
@@ -78,6 +90,18 @@ describe('an app that cannot work says why in one line and starts nothing', () =
       expect(line).toContain('npm run sendledger -- migrate');
     }
     await dropDatabase(adminUrl, name);
+  });
+
+  // The binaries of 14 come from npm for this platform only; what is checked is the server's own version number.
+  const fourteen = postgres14();
+  test.runIf(fourteen !== null)('a Postgres older than 15', async () => {
+    const server = await startPostgres({ only: 'embedded', binDir: fourteen ?? '' });
+    for (const app of APPS) {
+      const line = await refusal(app, { DATABASE_URL: server.url });
+      expect(line).toMatch(/^SENDLEDGER_DATABASE_TOO_OLD: .*It is 14\./);
+    }
+    await expect(migrate(server.url, 'test')).rejects.toMatchObject({ code: 'SENDLEDGER_DATABASE_TOO_OLD' });
+    await server.stop();
   });
 
   test('a database with one migration missing', async ({ freshDatabase: database }) => {

@@ -43,11 +43,15 @@ async function urlOf(client: pg.Client, services: Services, role: string): Promi
   return url.toString();
 }
 
-/** A login that is no superuser must be a member; the one that has just created the roles may make itself one. */
+/**
+ * A login that is no superuser must be allowed to become the role. Since Postgres 16 whoever creates a role administers it and
+ * may yet not become it, so the login grants it to itself.
+ */
 async function letLoginBecome(client: pg.Client, role: string): Promise<void> {
-  const { rows } = await client.query<{ may: boolean }>(`select pg_has_role(current_user, $1, 'member') as may`, [
-    role,
-  ]);
-  if (rows[0]?.may === true) return;
-  await client.query(`grant ${role} to current_user`);
+  const { rows } = await client.query<{ may: boolean }>(
+    `select pg_has_role(current_user, $1,
+       case when current_setting('server_version_num')::integer >= 160000 then 'set' else 'member' end) as may`,
+    [role],
+  );
+  if (rows[0]?.may !== true) await client.query(`grant ${role} to current_user`);
 }

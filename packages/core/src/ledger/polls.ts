@@ -62,8 +62,9 @@ export async function endPolls(sql: Sql, submissions: readonly RowRef[]): Promis
   await sql.query(
     `update sendledger.submission s set poll_at = null
      where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
-       and not exists (select from sendledger.outbound_message m
-         where m.submission_id = s.id and m.state in ('claimed', 'submitted', 'unknown'))`,
+       -- Not NOT EXISTS: a generic plan makes it an anti join that reads every open row there is.
+       and s.id <> all (array(select m.submission_id from sendledger.outbound_message m
+         where m.submission_id = any ($1::bigint[]) and m.state in ('claimed', 'submitted', 'unknown')))`,
     rowKeys(submissions),
   );
 }

@@ -215,7 +215,7 @@ async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promise<Store
     `select r.dedupe_hash, r.received_month::text, r.provider_txn_id, r.provider_message_id, r.recipient, r.status, r.cause,
        r.cause_class, r.provider_delivered_at, r.received_at
      from sendledger.delivery_receipt r
-     where r.dedupe_hash = any ($1::bytea[]) and r.applied_at is null
+     where r.dedupe_hash = any ($1::bytea[]) and coalesce(r.applied_at, 'infinity') = 'infinity'
      order by r.received_at, r.id
      for update`,
     [hashes],
@@ -341,7 +341,7 @@ async function acceptUnknown(sql: Sql, refs: readonly RowRef[]): Promise<void> {
          where l.route_id = m.route_id and l.message_class = m.message_class),
        billable_units = m.quoted_units, cost = m.quoted_cost, cost_currency = m.quoted_currency, cost_source = 'quote',
        correlation_result = 'matched'
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'unknown'`,
     rowKeys(refs),
   );
 }
@@ -421,7 +421,7 @@ async function finish(
          ($7::text[])[x.pos], now(), now()
        from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state
          from (select array_position($1::bigint[], m.id) as pos) p) x)
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'submitted'`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'`,
     [
       ...rowKeys(moves.map((m) => m.ref)),
       moves.map((m) => m.to),
@@ -462,10 +462,11 @@ async function markApplied(
   if (done.length === 0) return;
   await sql.query(
     `update sendledger.delivery_receipt r
-     set message_id = u.message_id, message_created_at = u.message_created_at, applied_at = now(), conflict = u.conflict
-     from unnest($1::bytea[], $2::date[], $3::bigint[], $4::timestamptz[], $5::boolean[])
-       as u(dedupe_hash, received_month, message_id, message_created_at, conflict)
-     where r.dedupe_hash = u.dedupe_hash and r.received_month = u.received_month and r.applied_at is null`,
+     set (message_id, message_created_at, applied_at, conflict) = (
+       select ($3::bigint[])[x.pos], ($4::timestamptz[])[x.pos], now(), ($5::boolean[])[x.pos]
+       from (select array_position($1::bytea[], r.dedupe_hash) as pos) x)
+     where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
+       and coalesce(r.applied_at, 'infinity') = 'infinity'`,
     [
       done.map((d) => d.receipt.hash),
       done.map((d) => d.receipt.receivedMonth),

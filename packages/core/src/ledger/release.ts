@@ -18,12 +18,12 @@ export async function release(sql: Sql, submissions: readonly RowRef[]): Promise
     sql,
     `with locked as materialized (
        select s.id, s.created_at from sendledger.submission s
-       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state = 'open'
+       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state::text = 'open'
        order by s.id
        for update
      )
      update sendledger.submission s set state = 'released'
-     where s.id = any (array(select l.id from locked l)) and s.created_at >= $2 and s.created_at <= $3 and s.state = 'open'
+     where s.id = any (array(select l.id from locked l)) and s.created_at >= $2 and s.created_at <= $3 and s.state::text = 'open'
      returning s.id`,
     [ids, earliest, latest],
   );

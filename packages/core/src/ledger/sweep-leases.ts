@@ -41,7 +41,7 @@ export async function sweepMarkedLeases(sql: Sql, limit: number): Promise<LostTr
      set state = 'ambiguous', responded_at = now(), outcome_reason = 'lease_expired'
      where s.id = any (array(select e.id from expired e))
        and s.created_at >= (select min(e.created_at) from expired e) and s.created_at <= (select max(e.created_at) from expired e)
-       and s.state = 'marked'
+       and s.state::text = 'marked'
      returning s.id, s.created_at, s.requested_at`,
     [limit],
   );

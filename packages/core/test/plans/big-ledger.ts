@@ -22,6 +22,10 @@ export async function history(pool: pg.Pool): Promise<Scene> {
      where i.inhparent in ('sendledger.outbound_message'::regclass, 'sendledger.submission'::regclass, 'sendledger.delivery_receipt'::regclass)`,
   );
   for (const { name } of partitions.rows) await pool.query(`alter table ${name} set (autovacuum_enabled = off)`);
+  // The ids below are given by hand; the sequences go on behind them.
+  await pool.query(
+    `select setval('sendledger.submission_id_seq', 2000000), setval('sendledger.message_id_seq', 2000000)`,
+  );
   await asRole(pool, 'sendledger_import', async (sql) => {
     await sql.query(
       `insert into sendledger.submission (id, created_at, route_id, message_class, size, state, epoch_no, not_after, claimed_by, lease_until,
@@ -107,4 +111,10 @@ export async function burst(pool: pg.Pool, s: Scene): Promise<void> {
       [s.routeId],
     );
   });
+  // Receipts that match nobody yet.
+  await pool.query(
+    `insert into sendledger.delivery_receipt (dedupe_hash, route_id, source, provider_message_id, status_word, status)
+     select sha256(('stranger ' || g)::bytea), $1, 'push', 'stranger-' || g, 'DELIVERED', 'delivered' from generate_series(1, 5000) g`,
+    [s.routeId],
+  );
 }

@@ -54,35 +54,43 @@ function nodes(plan: PlanNode): PlanNode[] {
 export interface Catalogue {
   /** Rows of each partition, by its name. */
   readonly rows: ReadonlyMap<string, number>;
+  readonly indexes: ReadonlyMap<string, IndexFacts>;
+}
+
+interface IndexFacts {
   /** The index of the parent that a partition's index belongs to; its own name where it has none. */
-  readonly indexOf: ReadonlyMap<string, string>;
+  readonly parent: string;
+  readonly table: string;
+  readonly leading: string;
+  readonly pages: number;
 }
 
 export async function catalogue(pool: pg.Pool): Promise<Catalogue> {
-  const indexes = await rowsOf<{ child: string; parent: string }>(
+  const indexes = await rowsOf<IndexFacts & { name: string }>(
     pool,
-    `select c.relname::text as child, p.relname::text as parent
-     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent where p.relkind = 'I'`,
-  );
-  const tables = await rowsOf<{ name: string; parent: string }>(
-    pool,
-    `select c.relname::text as name, p.relname::text as parent
-     from pg_inherits i join pg_class c on c.oid = i.inhrelid join pg_class p on p.oid = i.inhparent where p.relkind = 'p'`,
+    `select c.relname::text as name, coalesce(p.relname, c.relname)::text as parent, t.relname::text as table,
+       pg_get_indexdef(x.indexrelid, 1, true) as leading, (pg_relation_size(c.oid) / 8192)::int as pages
+     from pg_index x join pg_class c on c.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
+     left join pg_inherits i on i.inhrelid = c.oid left join pg_class p on p.oid = i.inhparent
+     where c.relnamespace = 'sendledger'::regnamespace and c.relkind = 'i'`,
   );
   const rows = new Map<string, number>();
-  for (const { name } of [...tables, { name: 'provider_message' }]) {
-    const [count] = await rowsOf<{ n: string }>(pool, `select count(*) as n from sendledger.${name}`);
-    rows.set(name, Number(count?.n ?? 0));
+  for (const table of new Set(indexes.map((index) => index.table))) {
+    const [count] = await rowsOf<{ n: string }>(pool, `select count(*) as n from sendledger.${table}`);
+    rows.set(table, Number(count?.n ?? 0));
   }
-  return { rows, indexOf: new Map(indexes.map((i) => [i.child, i.parent])) };
+  return { rows, indexes: new Map(indexes.map(({ name, ...facts }) => [name, facts])) };
 }
 
 /** A partition of this many rows is not small enough to be read whole. */
-const MANY = 1_500;
+const MANY_ROWS = 1_500;
+/** An index of so few pages is: those of months in which nothing waits any more. */
+const FEW_PAGES = 4;
 
 /**
- * What is wrong with a plan: a big partition read whole for less than half of its rows, or an index read whole. The last is
- * the plan that a join of a parameter list flips to when statistics are stale: it reads the whole backlog at each call.
+ * What is wrong with a plan: a big partition read whole for less than half of its rows, or an index read whole, which is one
+ * whose first column is not in the condition. The last is what a plan flips to when statistics are from before a burst: a
+ * partial index that was empty then looks cheaper than the key, and every call reads the whole backlog.
  */
 export function faults(
   explained: readonly Explained[],
@@ -92,14 +100,16 @@ export function faults(
   const found = new Set<string>();
   for (const { kind, plan, text } of explained)
     for (const node of nodes(plan)) {
+      const statement = text.replace(/\s+/g, ' ').trim().slice(0, 90);
       const table = node['Relation Name'] ?? '';
       const rows = facts.rows.get(table) ?? 0;
-      const statement = text.replace(/\s+/g, ' ').trim().slice(0, 70);
-      if (node['Node Type'] === 'Seq Scan' && rows > MANY && (node['Plan Rows'] ?? 0) < rows / 2)
+      if (node['Node Type'] === 'Seq Scan' && rows > MANY_ROWS && (node['Plan Rows'] ?? 0) < rows / 2)
         found.add(`${kind}: reads all ${rows} rows of ${table}: ${statement}`);
-      const index = facts.indexOf.get(node['Index Name'] ?? '') ?? node['Index Name'] ?? '';
-      if (/^Index (Only )?Scan$/.test(node['Node Type']) && node['Index Cond'] === undefined && rows > MANY)
-        if (!wholeIndexIsFine.includes(index)) found.add(`${kind}: reads all of ${index} on ${table}: ${statement}`);
+      const index = facts.indexes.get(node['Index Name'] ?? '');
+      if (index === undefined || index.pages <= FEW_PAGES || wholeIndexIsFine.includes(index.parent)) continue;
+      const condition = node['Index Cond'] ?? '';
+      if (!new RegExp(`\\b${index.leading}\\b`).test(condition))
+        found.add(`${kind}: reads all of ${index.parent} (${index.table}, by "${condition}"): ${statement}`);
     }
   return [...found];
 }
@@ -108,6 +118,6 @@ export function indexesUsed(explained: readonly Explained[], facts: Catalogue): 
   const used = explained
     .flatMap((e) => nodes(e.plan))
     .flatMap((node) => node['Index Name'] ?? [])
-    .map((name) => facts.indexOf.get(name) ?? name);
+    .map((name) => facts.indexes.get(name)?.parent ?? name);
   return [...new Set(used)].sort();
 }

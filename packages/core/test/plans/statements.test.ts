@@ -120,7 +120,7 @@ const CASES: Readonly<Record<string, Case>> = {
         ),
       ).toMatchObject({ late: 100 });
     },
-    uses: ['submission_pkey', 'outbound_message_pkey'],
+    uses: ['submission_pkey', 'outbound_message_submission'],
   },
   'a release': {
     does: async (sql, l) => {
@@ -226,7 +226,7 @@ const CASES: Readonly<Record<string, Case>> = {
   },
   'the gauges': {
     does: (sql) => classGauges(sql),
-    uses: ['outbound_message_claim'],
+    uses: ['outbound_message_claim', 'outbound_message_created'],
   },
   'stray rows': { does: (sql) => strayRows(sql), uses: [] },
   'unresolved rows, by the time of their request': {

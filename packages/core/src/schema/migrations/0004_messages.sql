@@ -108,6 +108,8 @@ create index outbound_message_submission on sendledger.outbound_message (submiss
 create index outbound_message_recipient on sendledger.outbound_message (recipient, created_at);
 -- The sweep of worthless rows.
 create index outbound_message_submit_by on sendledger.outbound_message (submit_by) where state in ('pending', 'retry');
+-- The last hour, for the gauges. Rows lie in the order they came, so a few bytes for each range of pages are enough.
+create index outbound_message_created on sendledger.outbound_message using brin (created_at) with (pages_per_range = 32, autosummarize = on);
 
 create table sendledger.message_key (
   tenant_id text not null,
