@@ -8,7 +8,15 @@ module.exports = {
       comment: 'core knows no Redis, no HTTP, no provider and none of the other packages.',
       severity: 'error',
       from: { path: '^packages/core/src' },
-      to: { path: ['^packages/(?!core/)', '^apps/', '^infra/', 'node_modules/(bullmq|ioredis|got|fastify|undici)(/|$)', '^(node:)?https?$'] },
+      to: {
+        path: [
+          '^packages/(?!core/)',
+          '^apps/',
+          '^infra/',
+          'node_modules/(bullmq|ioredis|got|fastify|undici)(/|$)',
+          '^(node:)?https?$',
+        ],
+      },
     },
     {
       name: 'gateway-knows-no-database',
@@ -73,6 +81,10 @@ module.exports = {
     doNotFollow: { path: 'node_modules' },
     exclude: { path: '/dist/' },
     tsPreCompilationDeps: true,
-    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default'], extensions: ['.ts', '.mjs', '.js', '.cjs'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.mjs', '.js', '.cjs'],
+    },
   },
 };
