@@ -1,4 +1,4 @@
-import { ledgerSummary } from '@sendledger/core/ledger';
+import { ledgerSummary, rowsOf } from '@sendledger/core/ledger';
 import { startGatewaySim } from '@sendledger/gateway-sim';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect } from 'vitest';
@@ -41,6 +41,34 @@ describe('the fleet, each app a process with its own role', () => {
     expect(text).not.toContain('Your code is');
     expect(text).not.toContain('demopassword');
     expect(text).not.toMatch(/9198\d{8}/);
+    await sim.close();
+  });
+
+  test('a batch of 1000 with three numbers in invalidMobile: 997 delivered and billed, 3 rejected and unbilled', async ({
+    freshDatabase: database,
+  }) => {
+    const sim = await startGatewaySim({ invalidMobile: /^919810000(007|500|999)$/ });
+    await furnish(database, { maxBatch: 1_000 });
+    const url = urls(database);
+    const gateway = { SMSGATEWAYCENTER_BASE_URL: sim.url };
+    await enqueueMany(database, 1_000, { body: () => 'Sale today' });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_BATCH: '1000' });
+    startApp('submit', { ...gateway, DATABASE_URL: url.submit });
+    startApp('reconcile', { ...gateway, DATABASE_URL: url.reconcile });
+    await until(async () => (await openRows(database)) === 0);
+
+    expect(await statesOf(database)).toEqual({ delivered: 997, rejected: 3 });
+    expect(sim.log.counts()).toMatchObject({ requests: 1, accepted: 997, duplicates: 0 });
+    expect(
+      await rowsOf(
+        database.pool,
+        `select state, count(*)::int as rows, count(cost)::int as billed, count(distinct provider_txn_id)::int as transactions
+         from sendledger.outbound_message group by state order by state`,
+      ),
+    ).toEqual([
+      { state: 'delivered', rows: 997, billed: 997, transactions: 1 },
+      { state: 'rejected', rows: 3, billed: 0, transactions: 1 },
+    ]);
     await sim.close();
   });
 });

@@ -19,7 +19,7 @@ export interface Screen {
   done(): void;
 }
 
-const COLUMNS: readonly MessageState[] = [
+const STATES: readonly MessageState[] = [
   'pending',
   'claimed',
   'retry',
@@ -82,35 +82,28 @@ class PlainScreen implements Screen {
 }
 
 function line({ ledger, created, wanted }: Snapshot): string {
-  const states = COLUMNS.filter((state) => ledger.states[state]).map((state) => `${state} ${ledger.states[state]}`);
+  const states = STATES.filter((state) => ledger.states[state]).map((state) => `${state} ${ledger.states[state]}`);
   return [`enqueued ${created}${wanted === null ? '' : `/${wanted}`}`, ...states].join(', ');
 }
 
+/** States down, classes across: it fits into 80 columns. */
 function table({ ledger, created, wanted, seconds }: Snapshot): string {
-  const width = 11;
   const row = (name: string, cells: readonly string[]) =>
-    name.padEnd(14) + cells.map((cell) => cell.padStart(width)).join('');
+    name.padEnd(12) + cells.map((cell) => cell.padStart(15)).join('');
   const cell = (count: number | undefined) => (count === undefined ? '·' : String(count));
+  const progress = `enqueued ${created}${wanted === null ? '' : ` of ${wanted}`}, ${ledger.open} open, ${seconds.toFixed(1)} s`;
   return [
     '',
-    row('', COLUMNS),
-    ...MESSAGE_CLASSES.map((c) =>
-      row(
-        c,
-        COLUMNS.map((state) => cell(ledger.byClass.get(c)?.[state])),
-      ),
-    ),
-    row(
-      'all',
-      COLUMNS.map((state) => cell(ledger.states[state])),
+    row('', [...MESSAGE_CLASSES, 'all']),
+    ...STATES.map((state) =>
+      row(state, [...MESSAGE_CLASSES.map((c) => cell(ledger.byClass.get(c)?.[state])), cell(ledger.states[state])]),
     ),
     '',
-    `${bar(created, wanted)} enqueued ${created}${wanted === null ? '' : ` of ${wanted}`}, ${ledger.open} open, ${seconds.toFixed(1)} s`,
+    wanted === null ? progress : `${bar(created, wanted)} ${progress}`,
   ].join('\n');
 }
 
-function bar(done: number, of: number | null): string {
-  if (of === null || of === 0) return '';
+function bar(done: number, of: number): string {
   const full = Math.min(BAR, Math.floor((done / of) * BAR));
   return `[${'#'.repeat(full)}${'.'.repeat(BAR - full)}]`;
 }

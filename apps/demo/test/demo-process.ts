@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { rm } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { Summary } from '../src/summary.ts';
 
@@ -17,6 +18,7 @@ export interface DemoProcess {
 }
 
 const running = new Set<ChildProcess>();
+const logFolders = new Set<string>();
 
 export function startDemo(args: readonly string[], environment: Record<string, string> = {}): DemoProcess {
   const { DATABASE_URL: _database, REDIS_URL: _redis, ...inherited } = process.env;
@@ -35,6 +37,8 @@ export function startDemo(args: readonly string[], environment: Record<string, s
   });
   const closed = once(child, 'close').then(([code]) => {
     running.delete(child);
+    const [, logs] = /^logs +(\S+)$/m.exec(stdout + stderr) ?? [];
+    if (logs !== undefined) logFolders.add(logs);
     return code as number | null;
   });
   return {
@@ -70,6 +74,11 @@ export async function endAllDemos(): Promise<void> {
       await once(child, 'close');
     }),
   );
+}
+
+/** The demo leaves its logs to be read; a test has read them. */
+export async function removeLogs(): Promise<void> {
+  for (const folder of logFolders) await rm(folder, { recursive: true, force: true });
 }
 
 function lastLine(stdout: string): Summary | undefined {

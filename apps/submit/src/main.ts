@@ -12,6 +12,8 @@ await runApp('submit', read, (context) => {
     userid: settings.SMSGATEWAYCENTER_USERID,
     password: settings.SMSGATEWAYCENTER_PASSWORD,
     apiKey: settings.SMSGATEWAYCENTER_APIKEY,
+    // The most the vendor recommends; how many really go is the route's max_batch.
+    maxRecipients: 1_000,
     reportPath: settings.SMSGATEWAYCENTER_REPORT_PATH,
     sendBudgetMs: settings.SENDLEDGER_SEND_BUDGET_MS,
     timeouts: timeoutsWithin(settings.SENDLEDGER_REQUEST_DEADLINE_MS, settings.SENDLEDGER_SEND_BUDGET_MS),

@@ -76,6 +76,12 @@ export class Submitter {
         await this.#explain(lane, () => [`this process has no account ${lane.provider}/${lane.account}`]);
         continue;
       }
+      const most = adapter.capabilities.maxRecipients;
+      // Marked, such a request could only be refused by us, and its rows with it.
+      if (lane.maxBatch > most) {
+        await this.#explain(lane, () => [`the route's max_batch ${lane.maxBatch} is over the provider's ${most}`]);
+        continue;
+      }
       const free = this.#freeFor(lane);
       if (free <= 0) continue;
       const got = await this.#markLane(lane, adapter, free);

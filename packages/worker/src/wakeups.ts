@@ -5,6 +5,8 @@ import type { Log } from './log.ts';
 
 /** A wake-up that takes longer is not worth waiting for: the poll finds the row anyway. */
 const SEND_TIMEOUT_MS = 250;
+/** A Redis that hangs keeps its connection: after a failure nothing is tried for this long, or each round would wait for it. */
+const FAILED_PAUSE_MS = 2_000;
 
 export interface WakeUps {
   /** Fires a wake-up after a commit. Time-boxed, never throws, counted when it fails. */
@@ -38,6 +40,7 @@ class RedisWakeUps implements WakeUps {
   readonly #workers: Worker<WakeJob>[] = [];
   readonly #receivers: Redis[] = [];
   #failures = 0;
+  #pausedUntil = 0;
   #toldDown = false;
 
   constructor(url: string, log: Log) {
@@ -57,7 +60,7 @@ class RedisWakeUps implements WakeUps {
   }
 
   get up(): boolean {
-    return this.#sender.status === 'ready';
+    return this.#sender.status === 'ready' && Date.now() >= this.#pausedUntil;
   }
 
   get failures(): number {
@@ -79,6 +82,7 @@ class RedisWakeUps implements WakeUps {
       ]);
     } catch {
       this.#failures++;
+      this.#pausedUntil = Date.now() + FAILED_PAUSE_MS;
     } finally {
       clearTimeout(timer);
     }

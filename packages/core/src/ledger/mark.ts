@@ -153,13 +153,21 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
 export interface LaneWork extends LaneRef {
   readonly provider: string;
   readonly account: string;
+  /** Recipients a submission of this lane may have. */
+  readonly maxBatch: number;
 }
 
 /** Lanes of a class with an open submission. */
 export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageClass): Promise<LaneWork[]> {
-  const rows = await rowsOf<{ route_id: string; message_class: MessageClass; provider: string; account: string }>(
+  const rows = await rowsOf<{
+    route_id: string;
+    message_class: MessageClass;
+    provider: string;
+    account: string;
+    max_batch: number;
+  }>(
     sql,
-    `select l.route_id, l.message_class, r.provider, r.account from sendledger.lane l
+    `select l.route_id, l.message_class, r.provider, r.account, r.max_batch from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
      where l.message_class = $1::sendledger.message_class
        and exists (select from sendledger.submission s
@@ -172,5 +180,6 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     messageClass: row.message_class,
     provider: row.provider,
     account: row.account,
+    maxBatch: row.max_batch,
   }));
 }

@@ -9,22 +9,36 @@ export interface MessageStory {
   readonly reviews: readonly Readonly<Record<string, unknown>>[];
 }
 
+/** Our id, a recipient, the provider's id of a message or of a request: each by its index, whatever the size of the ledger. */
+export const FIND_BY_INDEX = `select f.id, f.created_at from (
+    select m.id, m.created_at from sendledger.outbound_message m where m.id = $2::bigint
+    union
+    (select m.id, m.created_at from sendledger.outbound_message m where m.recipient = $1 order by m.created_at desc limit 20)
+    union
+    select p.message_id, p.message_created_at from sendledger.provider_message p
+    where p.provider_message_id = $1 and p.account in (select r.account from sendledger.route r)
+    union
+    (select m.id, m.created_at from sendledger.submission s
+     join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at
+       and m.state in ('claimed', 'submitted', 'unknown')
+     where s.provider_txn_id = $1 limit 20)
+  ) f order by f.created_at desc, f.id desc limit 20`;
+
+/** An attempt key, a business key or an event id has no index of its own: this reads the months, and is asked last. */
+const FIND_BY_READING = `select m.id, m.created_at from sendledger.outbound_message m
+  where m.attempt_key = $2::uuid or m.business_key = $1 or m.event_id = $1 or m.provider_txn_id = $1
+  order by m.created_at desc, m.id desc limit 20`;
+
 /**
- * Finds messages by whatever a person has in hand: our id, the attempt key, the business key, an event id, a recipient, or a
- * provider's transaction or message id. At most 20, the newest first.
+ * Finds messages by whatever a person has in hand: our id, a recipient, a provider's transaction or message id, else the
+ * attempt key, the business key or an event id. At most 20, the newest first.
  */
 export async function findMessages(sql: Sql, wanted: string): Promise<RowRef[]> {
-  const rows = await rowsOf<{ id: string; created_at: Date }>(
-    sql,
-    `select m.id, m.created_at from sendledger.outbound_message m
-     where (case when $1 ~ '^[0-9]{1,18}$' then m.id = $1::bigint end)
-        or m.recipient = $1
-        or m.attempt_key = (case when $1 ~ '^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$' then $1::uuid end)
-        or m.business_key = $1 or m.event_id = $1 or m.provider_message_id = $1
-        or (m.submission_id, m.submission_created_at) in (select s.id, s.created_at from sendledger.submission s where s.provider_txn_id = $1)
-     order by m.created_at desc, m.id desc limit 20`,
-    [wanted],
-  );
+  const id = /^[0-9]{1,18}$/.test(wanted) ? wanted : null;
+  const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(wanted) ? wanted : null;
+  type Found = { id: string; created_at: Date };
+  const indexed = await rowsOf<Found>(sql, FIND_BY_INDEX, [wanted, id]);
+  const rows = indexed.length > 0 ? indexed : await rowsOf<Found>(sql, FIND_BY_READING, [wanted, uuid]);
   return rows.map((row) => ({ id: row.id, createdAt: row.created_at }));
 }
 
