@@ -16,8 +16,9 @@ export function shopSource(shop: Shop, options: { messages: number; seed: number
     },
     async run(closed, rushIsOver) {
       await serve(shop, shopDay(options.messages, options.seed, 'S'), TILLS, closed, 0);
+      if (!options.trickle) return;
       rushIsOver();
-      if (options.trickle) await serve(shop, shopDay(Infinity, options.seed, 'T'), 1, closed, TRICKLE_PAUSE_MS);
+      await serve(shop, shopDay(Infinity, options.seed, 'T'), 1, closed, TRICKLE_PAUSE_MS);
     },
     report: () => [
       `shop          ${shop.counts.rolledBack} transactions rolled back on purpose, ${shop.counts.repeated} messages told twice and kept once`,

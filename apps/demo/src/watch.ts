@@ -60,7 +60,8 @@ export async function watch({ ledger, source, screen, interrupt, broken, options
         seconds: secondsSoFar(),
       });
       if (trouble !== undefined) throw trouble;
-      if (!enqueuing && reading.open === 0) return { ending: 'settled', seconds: secondsSoFar() };
+      if (!enqueuing && reading.open === 0 && (options.exit || interrupt.asked.aborted))
+        return { ending: 'settled', seconds: secondsSoFar() };
       if (options.exit) {
         if (interrupt.asked.aborted) throw new Interrupted();
         if (secondsSoFar() * 1000 > options.timeoutMs) return { ending: 'timeout', seconds: secondsSoFar() };
@@ -72,8 +73,8 @@ export async function watch({ ledger, source, screen, interrupt, broken, options
           screen.say(waitingFor(reading));
         }
         if (Date.now() > stopAt) return { ending: 'stopped', seconds: secondsSoFar() };
-      } else if (!rush && !toldOfSettling && reading.open === 0) {
-        screen.say('Everything so far has settled; the shop stays open. Ctrl-C ends it.');
+      } else if (!toldOfSettling && !(rush && enqueuing) && reading.open === 0) {
+        screen.say('Everything so far has settled. Ctrl-C ends the demo.');
         toldOfSettling = true;
       }
       const wake = interrupt.asked.aborted ? interrupt.now : interrupt.asked;
@@ -86,5 +87,5 @@ export async function watch({ ledger, source, screen, interrupt, broken, options
 }
 
 function waitingFor({ open }: LedgerReading): string {
-  return `The shop is closed. ${open} messages are on their way; waiting up to ${SETTLE_MS / 1000} s (Ctrl-C again: not at all).`;
+  return `Closing. ${open} messages are on their way; waiting up to ${SETTLE_MS / 1000} s (Ctrl-C again: not at all).`;
 }

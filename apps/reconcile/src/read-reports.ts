@@ -52,6 +52,8 @@ export function reportRound(
 
     for (const [key, polls] of Map.groupBy(due, (poll) => `${poll.routeId} ${poll.account}`)) {
       const read = polls.filter((poll) => answers.get(poll)?.kind === 'records');
+      // Without an id there is nothing to look at before the window ends.
+      const looked = [...read, ...polls.filter((poll) => poll.providerTxnId === null)];
       const records = read.flatMap((poll) => {
         const answer = answers.get(poll);
         return answer?.kind === 'records' ? answer.records.map(toReceipt) : [];
@@ -65,16 +67,16 @@ export function reportRound(
         // Only after this last look, and only where there was one.
         const expired = await expireUnconfirmed(
           sql,
-          read.map((poll) => poll.id),
+          looked.map((poll) => poll.id),
         );
-        await endPolls(sql, read);
+        await endPolls(sql, looked);
         return { ...result, expired };
       });
       receipts.inc({ effect: 'delivered' }, applied.delivered);
       receipts.inc({ effect: 'failed' }, applied.failed);
       receipts.inc({ effect: 'conflict' }, applied.conflicts);
       reads.inc({ answer: 'records' }, read.length);
-      reads.inc({ answer: 'unavailable' }, polls.length - read.length);
+      reads.inc({ answer: 'unavailable' }, polls.length - looked.length);
       context.log.info({ route: key.split(' ')[0], polls: polls.length, fresh, ...applied }, 'reports_read');
       for (const poll of polls) {
         const answer = answers.get(poll);
@@ -96,7 +98,7 @@ async function readAll(
   const reader = async () => {
     for (let poll = queue.shift(); poll !== undefined; poll = queue.shift()) {
       const adapter = adapterFor(poll);
-      if (adapter === undefined) continue;
+      if (adapter === undefined || poll.providerTxnId === null) continue;
       answers.set(poll, await adapter.reportByTransaction(poll.providerTxnId, poll.size));
     }
   };

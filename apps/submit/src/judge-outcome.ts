@@ -35,7 +35,8 @@ export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, pol
         state: 'accepted',
         reason: outcome.providerTxnId === null ? 'accepted_without_id' : 'accepted',
         providerTxnId: outcome.providerTxnId,
-        pollInMs: outcome.providerTxnId === null ? null : policy.firstReportMs,
+        // Also where there is no id to ask by: it is what ends the window of its rows.
+        pollInMs: policy.firstReportMs,
         rows: submission.rows.map((row) => {
           if (rejected.has(row.recipient))
             return move(row, 'rejected', 'invalid_recipient', outcome.reply.reason, true);

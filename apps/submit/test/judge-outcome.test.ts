@@ -64,7 +64,7 @@ describe('what an outcome means for its rows', () => {
     expect(judged).toMatchObject({ state: 'accepted', providerTxnId: '6305583318236810379', pollInMs: 500 });
   });
 
-  it('accepted without an id: submitted, and no report to read', () => {
+  it('accepted without an id: submitted, and looked after until its window ends', () => {
     const judged = judge({
       kind: 'accepted',
       providerTxnId: null,

@@ -7,7 +7,8 @@ export interface DuePoll extends RowRef {
   readonly routeId: string;
   readonly provider: string;
   readonly account: string;
-  readonly providerTxnId: string;
+  /** Null where the provider accepted without an id: there is no report to read, only a window to end. */
+  readonly providerTxnId: string | null;
   readonly size: number;
 }
 
@@ -25,7 +26,7 @@ export async function takeDuePolls(
     route_id: string;
     provider: string;
     account: string;
-    provider_txn_id: string;
+    provider_txn_id: string | null;
     size: number;
   }>(
     sql,
@@ -41,8 +42,7 @@ export async function takeDuePolls(
        returning s.id, s.created_at, s.route_id, s.provider_txn_id, s.size
      )
      select t.id, t.created_at, t.route_id, r.provider, r.account, t.provider_txn_id, t.size
-     from taken t join sendledger.route r on r.id = t.route_id
-     where t.provider_txn_id is not null`,
+     from taken t join sendledger.route r on r.id = t.route_id`,
     [limits.limit, limits.firstMs, limits.longestMs],
   );
   return rows.map((row) => ({

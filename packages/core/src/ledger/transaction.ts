@@ -5,10 +5,11 @@ import type { Sql } from './sql.ts';
 
 /**
  * Durability is not assumed: a role default of `synchronous_commit = off` would let a mark vanish with the server while its
- * request is on the wire. Raised to `on`, and left alone where it is stronger.
+ * request is on the wire. Raised to `on`, and left alone where it is stronger. JIT is off: over a dozen partitions the planner
+ * finds our short statements dear enough to compile, which takes longer than they run.
  */
 const BEGIN_DURABLE = `begin; select set_config('synchronous_commit',
-  case when current_setting('synchronous_commit') in ('on', 'remote_apply') then current_setting('synchronous_commit') else 'on' end, true)`;
+  case when current_setting('synchronous_commit') in ('on', 'remote_apply') then current_setting('synchronous_commit') else 'on' end, true), set_config('jit', 'off', true)`;
 
 /**
  * Runs `work` in one short transaction that is on disk when this returns. No network call to anything but Postgres may be

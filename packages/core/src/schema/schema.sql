@@ -415,6 +415,7 @@ CREATE OR REPLACE FUNCTION sendledger.check_submission_moves()
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
  SET enable_nestloop TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   bad record;
@@ -572,6 +573,7 @@ CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_first_ord i
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
  SET enable_nestloop TO 'off'
+ SET jit TO 'off'
 AS $function$
 declare
   item record;

@@ -182,9 +182,9 @@ ${when}
 
 -- The submission's side of a move. It locks what it reads: mark and release both write the submission row, so of a mark
 -- and a release that meet here exactly one commits, and of two that fill one submission too. enable_nestloop is off because a plan cached for one row would join
--- five hundred by a nested loop.
+-- five hundred by a nested loop; jit is off because compiling would take longer than a thousand checks.
 create function sendledger.check_submission_moves() returns trigger language plpgsql security definer
-set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off as $guard$
+set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off as $guard$
 declare
   bad record;
 begin

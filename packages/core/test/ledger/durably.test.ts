@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { test } from '@sendledger/local/fixtures';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
-import { durably, rowsOf } from '../../src/ledger/index.ts';
+import { durably, rowsOf, type Sql } from '../../src/ledger/index.ts';
 import { scene } from './scene.ts';
 
 const setting = async (pool: pg.Pool) =>
@@ -41,6 +41,22 @@ describe('synchronous_commit inside durably()', () => {
         await database.pool.query(`drop role ${role}`);
       }
     });
+});
+
+test('JIT is off inside durably(), and outside it is what it was', async ({ database: { pool } }) => {
+  const jit = (sql: Sql) => rowsOf(sql, `select current_setting('jit') as jit`);
+  const client = await pool.connect();
+  const one = Object.assign(Object.create(pool) as pg.Pool, { connect: async () => client });
+  const release = client.release;
+  client.release = () => undefined;
+  try {
+    await client.query('set jit = on');
+    expect(await durably(one, jit)).toEqual([{ jit: 'off' }]);
+    expect(await jit(client)).toEqual([{ jit: 'on' }]);
+  } finally {
+    client.release = release;
+    client.release();
+  }
 });
 
 describe('the end of durably()', () => {

@@ -196,3 +196,16 @@ describe('every partition is guarded', () => {
     ).toEqual([]);
   });
 });
+
+test('functions with a statement over the ledger do not wait for a compiler: jit is off in them', async ({
+  database: { pool },
+}) => {
+  expect(
+    await rowsOf(
+      pool,
+      `select p.proname::text as name from pg_proc p
+       where p.pronamespace = 'sendledger'::regnamespace and p.proname in ('enqueue_set', 'check_submission_moves')
+         and 'jit=off' = any (p.proconfig) order by 1`,
+    ),
+  ).toEqual([{ name: 'check_submission_moves' }, { name: 'enqueue_set' }]);
+});

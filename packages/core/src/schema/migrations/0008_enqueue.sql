@@ -41,8 +41,9 @@ create type sendledger.enqueue_answer as (
 -- made the message; a concurrent holder of the same key is waited for. The messages are joined to the keys they won by
 -- their new id, never by key, so that a repeat inside one call is not taken for the first.
 -- enable_nestloop is off because the planner takes a JSON array for a hundred rows, and joins a thousand by nested loops.
+-- jit is off because compiling this statement takes seconds where running it takes two milliseconds.
 create function sendledger.enqueue_set(p_messages json, p_first_ord integer) returns setof sendledger.enqueue_answer
-language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off as $enqueue$
+language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off as $enqueue$
 declare
   item record;
   winner record;
