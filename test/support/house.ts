@@ -16,6 +16,7 @@ export async function furnish(database: TestDatabase, options: { maxBatch?: numb
     providerZone: 'Asia/Kolkata',
     defaultSenderId: 'SHOPIN',
     senderRequired: true,
+    nationalDigits: 10,
   });
   await addRate(database.pool, {
     routeId: id,

@@ -25,6 +25,7 @@ export async function furnish(databaseUrl: string, submitWorkers: number): Promi
       providerZone: 'Asia/Kolkata',
       defaultSenderId: SENDER,
       senderRequired: true,
+      nationalDigits: 10,
     });
     // As much on the wire as the workers have connections.
     await client.query('update sendledger.route set max_in_flight_requests = 32 * $2 where id = $1', [

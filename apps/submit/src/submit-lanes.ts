@@ -130,7 +130,8 @@ export class Submitter {
       });
       this.#inFlight.add(flight);
     }
-    if (submissions.length > 0) await this.#context.wakeUps.send('claim', laneName(lane.routeId, lane.messageClass));
+    // Not waited for: there is room again, and these requests are on their way.
+    if (submissions.length > 0) void this.#context.wakeUps.send('claim', laneName(lane.routeId, lane.messageClass));
     return submissions.length;
   }
 

@@ -39,12 +39,6 @@ describe('numbers refused inside a success', () => {
     },
   );
 
-  it('are never mistaken: a number of ten digits that we sent stays itself', async () => {
-    const norwegian = '4791234567';
-    const outcome = await accountFor([norwegian, `91${norwegian}`], { invalidMobile: norwegian });
-    expect(outcome).toMatchObject({ rejected: [norwegian], unaccounted: [] });
-  });
-
   it('raise an alarm where they are not ours, and the rest is kept', async () => {
     const outcome = await accountFor([A, B], { mobile: '', invalidMobile: `918888888888,${A},junk` });
     expect(outcome).toMatchObject({ rejected: [A], strangers: ['918888888888', 'junk'], unaccounted: [] });

@@ -79,6 +79,7 @@ describe('the request to the provider', () => {
 
   it.each([
     ['no recipient', { recipients: [] }],
+    ['a number that the provider would read as an Indian one', { recipients: ['4791234567'] }],
     ['a recipient twice', { recipients: ['919999999999', '919999999999'] }],
     ['a recipient with a plus', { recipients: ['+919999999999'] }],
     [

@@ -8,6 +8,7 @@ const CLAIM: WakeQueue = 'claim';
 const WAKE_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 1_000;
+const FAILED_PAUSE_MS = 2_000;
 
 /** Tells the claim workers that a lane has something due. A hint: one that is lost costs the workers' poll interval. */
 export interface Waker {
@@ -27,6 +28,8 @@ export class RedisWaker implements Waker {
   readonly #queue: Queue<WakeJob>;
   /** Set by a failed wake-up, so that a dead Redis costs the first caller its timeout and not each one. */
   #down = false;
+  /** One that hangs stays `ready`: after a failure none is tried for a while. */
+  #pausedUntil = 0;
 
   constructor(redisUrl: string) {
     this.#redis = new Redis(redisUrl, {
@@ -39,6 +42,7 @@ export class RedisWaker implements Waker {
     this.#redis.on('error', () => undefined);
     this.#redis.on('ready', () => {
       this.#down = false;
+      this.#pausedUntil = 0;
     });
     this.#queue = new Queue<WakeJob>(CLAIM, { connection: this.#redis, prefix: WAKE_PREFIX });
     this.#queue.on('error', () => undefined);
@@ -46,7 +50,7 @@ export class RedisWaker implements Waker {
 
   async wake(lanes: ReadonlySet<string>): Promise<void> {
     if (lanes.size === 0) return;
-    if (this.#down && this.#redis.status !== 'ready') {
+    if ((this.#down && this.#redis.status !== 'ready') || performance.now() < this.#pausedUntil) {
       this.failures += lanes.size;
       return;
     }
@@ -61,6 +65,7 @@ export class RedisWaker implements Waker {
     if (await within(added, WAKE_TIMEOUT_MS)) return;
     this.failures += 1;
     this.#down = true;
+    this.#pausedUntil = performance.now() + FAILED_PAUSE_MS;
   }
 
   async close(): Promise<void> {

@@ -18,6 +18,7 @@ interface AddOptions {
   zone: string;
   sender?: string;
   senderRequired: boolean;
+  nationalDigits?: number;
 }
 
 /** As enqueue takes it. */
@@ -26,6 +27,9 @@ const sender = matching(
   'A sender is 1 to 11 letters and digits, or up to 15 digits.',
 );
 const routeName = matching(/^[a-z0-9][a-z0-9_-]{0,62}$/, 'Lower case letters, digits, - and _, at most 63.');
+
+/** Providers that take national numbers too, and how long those are. */
+const NATIONAL_DIGITS: Readonly<Record<string, number>> = { smsgatewaycenter: 10 };
 
 export function addRouteCommands(program: Command): void {
   const route = program.command('route').description('routes: a provider account and a channel');
@@ -47,6 +51,11 @@ export function addRouteCommands(program: Command): void {
       '--no-sender-required',
       'take SMS without any sender in; else enqueue refuses what the provider would refuse',
     )
+    .option(
+      '--national-digits <n>',
+      'numbers of this length are refused, since the provider reads them as national ones (smsgatewaycenter: 10)',
+      wholeBetween(1, 15),
+    )
     .option('--zone <zone>', "IANA zone of the provider's clock strings", zone, 'Asia/Kolkata')
     .addHelpText(
       'after',
@@ -67,6 +76,7 @@ Example:
         providerZone: options.zone,
         defaultSenderId: options.sender ?? null,
         senderRequired: options.senderRequired && options.channel === 'sms',
+        nationalDigits: options.nationalDigits ?? NATIONAL_DIGITS[options.provider] ?? null,
       };
       await withDatabase(readSettings().databaseUrl, async (pool) => {
         const { id, made } = await addRoute(pool, wanted);

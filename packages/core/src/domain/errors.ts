@@ -16,6 +16,11 @@ export const ERRORS = {
     what: 'The database does not answer.',
     remedy: 'Check DATABASE_URL, that the server runs, and that this host may connect to it.',
   },
+  SENDLEDGER_DATABASE_REFUSED: {
+    what: 'The database answers, but refuses this login, role or database.',
+    remedy:
+      'Check user, password, role and database name in DATABASE_URL, and that the role was given its rights by `migrate`.',
+  },
   SENDLEDGER_DATABASE_TOO_OLD: {
     what: 'The Postgres server is older than 15.',
     remedy: 'Use PostgreSQL 15 or newer.',

@@ -17,6 +17,8 @@ export interface NewRoute {
   readonly defaultSenderId: string | null;
   /** Whether this route's provider refuses a message without a sender; then enqueue does. */
   readonly senderRequired: boolean;
+  /** Length of numbers that the provider would read as national ones; such numbers are refused at enqueue. */
+  readonly nationalDigits: number | null;
 }
 
 /** Until when a message of a class is worth sending, and how long its receipt is waited for. */
@@ -31,8 +33,8 @@ export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id
   const [made] = await rowsOf<{ id: string }>(
     sql,
     `insert into sendledger.route (name, provider, account, channel, max_batch, encoding_rule, provider_zone,
-       default_sender_id, sender_required)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9) on conflict (name) do nothing returning id`,
+       default_sender_id, sender_required, national_digits)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (name) do nothing returning id`,
     [
       route.name,
       route.provider,
@@ -43,6 +45,7 @@ export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id
       route.providerZone,
       route.defaultSenderId,
       route.senderRequired,
+      route.nationalDigits,
     ],
   );
   const [row] = made

@@ -8,7 +8,7 @@ import { rowsOf, type Sql } from './sql.ts';
  * this build was made for.
  *
  * @throws SendledgerError SENDLEDGER_DATABASE_TOO_OLD, SENDLEDGER_DATABASE_UNSAFE, SENDLEDGER_MIGRATION_MISSING,
- *   SENDLEDGER_DATABASE_UNREACHABLE
+ *   SENDLEDGER_DATABASE_UNREACHABLE, SENDLEDGER_DATABASE_REFUSED
  */
 export async function assertReady(sql: Sql): Promise<void> {
   const facts = await readFacts(sql);
@@ -29,7 +29,10 @@ async function readFacts(sql: Sql) {
     return await readServerFacts(sql as Parameters<typeof readServerFacts>[0]);
   } catch (cause) {
     const error = cause as Error & { code?: string };
-    throw new SendledgerError('SENDLEDGER_DATABASE_UNREACHABLE', `(${error.message || error.code || 'no answer'})`, {
+    const told = `(${error.message || error.code || 'no answer'})`;
+    // An SQLSTATE of login, role or name: somebody did answer.
+    const refused = /^(28|42|3D|22|0P)[0-9A-Z]{3}$/.test(error.code ?? '');
+    throw new SendledgerError(refused ? 'SENDLEDGER_DATABASE_REFUSED' : 'SENDLEDGER_DATABASE_UNREACHABLE', told, {
       cause,
     });
   }

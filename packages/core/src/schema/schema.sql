@@ -245,6 +245,7 @@ create table sendledger.route (
   encoding_rule text default 'gsm7'::text not null,
   default_sender_id text,
   sender_required boolean default false not null,
+  national_digits smallint,
   provider_zone text default 'UTC'::text not null,
   max_in_flight_requests integer default 32 not null,
   max_in_flight_rows integer default 20000 not null,
@@ -595,7 +596,7 @@ begin
       select distinct g.tenant_id, g.channel, g.message_class, g.route from given g
     ), chosen as materialized (
       -- The message's route, else the tenant's for channel and class, else the channel's only one.
-      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, l.submit_within, l.route_id is not null as has_lane
+      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, r.national_digits, l.submit_within, l.route_id is not null as has_lane
       from wanted w
       cross join lateral (
         select case
@@ -612,7 +613,7 @@ begin
       left join sendledger.route r on r.id = pick.id
       left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
     ), read as materialized (
-      select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, coalesce(g.sender_id, c.default_sender_id) as sender,
+      select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
         coalesce(c.has_lane, false) as has_lane,
         case when c.encoding_rule = 'ascii' then coalesce(g.ascii_encoding, case when octet_length(g.body) = length(g.body) then g.encoding end)
           else g.encoding end as bill_encoding,
@@ -648,6 +649,7 @@ begin
           when x.message_class = 'otp' and x.on_proven_absent = 'replay' then 'on_proven_absent:a one-time password is never sent again by itself'
           when x.route_id is null then 'route:no such route, or none is the only one for this channel'
           when not x.has_lane then 'route:it has no lane for this class'
+          when length(x.recipient) = x.national_digits then 'recipient:the provider of this route reads a number of this length as a national one'
           when x.sender_required and x.sender is null then 'sender_id:this route needs a sender, and has no default'
           when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'encoding:GSM7 or UCS2, counted by the rule of the route'
           when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'

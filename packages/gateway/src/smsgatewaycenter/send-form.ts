@@ -29,11 +29,17 @@ export function sendForm(request: SubmitRequest, settings: Settings): SendForm {
   return { kind: 'form', form };
 }
 
+/** Length of an Indian number without country code. */
+const NATIONAL_DIGITS = 10;
+
 function faultOf(request: SubmitRequest, settings: Settings): string | null {
   const { recipients, body } = request;
   if (recipients.length === 0) return 'no recipient';
   if (recipients.length > settings.maxRecipients) return `more than ${settings.maxRecipients} recipients`;
   if (!recipients.every((number) => E164_DIGITS.test(number))) return 'a recipient is not E.164 digits without plus';
+  // The provider reads ten digits as an Indian number without its country code: the text would go to a stranger.
+  if (recipients.some((number) => number.length === NATIONAL_DIGITS))
+    return 'a recipient of ten digits reads as an Indian one';
   // The provider would drop the repeat, and two rows would share one message.
   if (new Set(recipients).size !== recipients.length) return 'a recipient appears twice';
   if (request.messageClass === 'otp' && recipients.length > 1) return 'one-time passwords are never batched';

@@ -15,6 +15,7 @@ export const Route = defineEntity({
     encodingRule: p.text().$type<'gsm7' | 'ascii'>(),
     defaultSenderId: p.text().nullable(),
     senderRequired: p.boolean(),
+    nationalDigits: p.smallint().nullable(),
     providerZone: p.text(),
     maxInFlightRequests: p.integer(),
     maxInFlightRows: p.integer(),

@@ -18,6 +18,8 @@ create table sendledger.route (
   -- Used where neither the message nor its template names a sender; a route may need one.
   default_sender_id text,
   sender_required boolean not null default false,
+  -- A number of this many digits would be read by the provider as a national one, and reach a stranger: refused at enqueue.
+  national_digits smallint,
   -- Zone of the provider's clock strings.
   provider_zone text not null default 'UTC',
   -- How much may be on the wire: requests, and rows in them. A worker that dies leaves at most this many unknown.
