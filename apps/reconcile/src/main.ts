@@ -1,9 +1,11 @@
-import { createSmsGatewayCenter, SMSGATEWAYCENTER } from '@sendledger/gateway';
+import { createSmsGatewayCenter, DEFAULT_SEND_BUDGET_MS, SMSGATEWAYCENTER, timeoutsWithin } from '@sendledger/gateway';
 import { Loop, readSettings, runApp } from '@sendledger/worker';
-import { reportRound } from './read-reports.ts';
+import { ReportReader } from './read-reports.ts';
 import { checkReconcileSettings, RECONCILE_SETTINGS } from './settings.ts';
 import { sweepRound } from './sweep.ts';
 import { upkeepRound } from './upkeep.ts';
+
+const READ_DEADLINE_MS = 20_000;
 
 const read = () => readSettings(RECONCILE_SETTINGS, process.env, checkReconcileSettings);
 
@@ -15,6 +17,8 @@ await runApp('reconcile', read, (context) => {
     password: settings.SMSGATEWAYCENTER_PASSWORD,
     apiKey: settings.SMSGATEWAYCENTER_APIKEY,
     reportPath: settings.SMSGATEWAYCENTER_REPORT_PATH,
+    // A read is free and is made again; it must not hold up the round as long as a send may.
+    timeouts: timeoutsWithin(READ_DEADLINE_MS, DEFAULT_SEND_BUDGET_MS),
   });
   const { log } = context;
   const sweep = new Loop(
@@ -23,21 +27,16 @@ await runApp('reconcile', read, (context) => {
     log,
     sweepRound(context, settings.SENDLEDGER_SWEEP_BATCH),
   );
-  const reports = new Loop(
-    'reports',
-    settings.SENDLEDGER_POLL_INTERVAL_MS,
-    log,
-    reportRound(
-      context,
-      (poll) =>
-        poll.provider === SMSGATEWAYCENTER && poll.account === settings.SMSGATEWAYCENTER_ACCOUNT ? adapter : undefined,
-      {
-        concurrency: settings.SENDLEDGER_REPORT_CONCURRENCY,
-        pauseMs: settings.SENDLEDGER_REPORT_PAUSE_MS,
-        longestPauseMs: settings.SENDLEDGER_REPORT_LONGEST_PAUSE_MS,
-      },
-    ),
+  const reader = new ReportReader(
+    context,
+    new Map([[`${SMSGATEWAYCENTER}/${settings.SMSGATEWAYCENTER_ACCOUNT}`, adapter]]),
+    {
+      concurrency: settings.SENDLEDGER_REPORT_CONCURRENCY,
+      pauseMs: settings.SENDLEDGER_REPORT_PAUSE_MS,
+      longestPauseMs: settings.SENDLEDGER_REPORT_LONGEST_PAUSE_MS,
+    },
   );
+  const reports = new Loop('reports', settings.SENDLEDGER_POLL_INTERVAL_MS, log, reader.round);
   const upkeep = new Loop(
     'upkeep',
     settings.SENDLEDGER_UPKEEP_INTERVAL_MS,

@@ -1,6 +1,6 @@
 import type { MarkedRow, MarkedSubmission, RowOutcome, SubmissionOutcome } from '@sendledger/core/ledger';
 import type { Outcome } from '@sendledger/gateway';
-import { type RetryPolicy, retryPauseMs } from './retry-pause.ts';
+import { outagePauseMs, type RetryPolicy, retryPauseMs } from './retry-pause.ts';
 
 export interface JudgePolicy {
   readonly retry: RetryPolicy;
@@ -14,7 +14,12 @@ export interface JudgePolicy {
  * From what the gateway saw to what the ledger writes, row by row. Pure. Recipients refused inside a success are rejected and
  * unbilled; those the reply does not account for are unknown; what was proven not sent, or refused for now, comes back.
  */
-export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, policy: JudgePolicy): SubmissionOutcome {
+export function judgeOutcome(
+  submission: MarkedSubmission,
+  outcome: Outcome,
+  policy: JudgePolicy,
+  nowMs: number,
+): SubmissionOutcome {
   const common = {
     id: submission.id,
     createdAt: submission.createdAt,
@@ -50,7 +55,7 @@ export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, pol
         ...common,
         state: 'refused',
         reason: `refused_${outcome.scope}`,
-        rows: submission.rows.map((row) => refusedRow(row, outcome, policy)),
+        rows: submission.rows.map((row) => refusedRow(row, outcome, policy, nowMs)),
       };
     case 'not_sent':
       return {
@@ -60,8 +65,8 @@ export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, pol
         proof: `${outcome.proof}: ${outcome.detail}`.slice(0, 500),
         rows: submission.rows.map((row) => ({
           ...move(row, 'retry', `not_sent_${outcome.proof}`, null, false),
-          // Bounded by submit_by alone; the pause only keeps a dead provider from being called in a tight loop.
-          retryInMs: retryPauseMs(policy.retry, 1 + row.attemptCount, policy.dice()),
+          // Bounded by submit_by alone.
+          retryInMs: outagePauseMs(policy.retry, nowMs - row.createdAt.getTime(), policy.dice()),
         })),
       };
     case 'ambiguous':
@@ -82,27 +87,39 @@ export function judgeOutcome(submission: MarkedSubmission, outcome: Outcome, pol
   }
 }
 
-function refusedRow(row: MarkedRow, outcome: Extract<Outcome, { kind: 'refused' }>, policy: JudgePolicy): RowOutcome {
+function refusedRow(
+  row: MarkedRow,
+  outcome: Extract<Outcome, { kind: 'refused' }>,
+  policy: JudgePolicy,
+  nowMs: number,
+): RowOutcome {
   const cause = outcome.reply.reason;
-  const pause = (tries: number) =>
-    Math.max(outcome.retryAfterMs ?? 0, retryPauseMs(policy.retry, tries, policy.dice()));
   switch (outcome.scope) {
     case 'permanent':
       return move(row, 'rejected', outcome.reply.statusCode === null ? 'not_buildable' : 'refused', cause, true);
     case 'temporary': {
       const tries = row.attemptCount + 1;
       if (tries >= policy.retry.tries) return move(row, 'rejected', 'attempts_exhausted', cause, true);
-      return { ...move(row, 'retry', 'refused_for_now', cause, true), retryInMs: pause(tries) };
+      return {
+        ...move(row, 'retry', 'refused_for_now', cause, true),
+        retryInMs: atLeast(outcome.retryAfterMs, retryPauseMs(policy.retry, tries, policy.dice())),
+      };
     }
     case 'account':
     case 'throttled':
       // The account's or the route's trouble, not this message's: no try is used up, submit_by is the bound.
       return {
         ...move(row, 'retry', `refused_${outcome.scope}`, cause, false),
-        retryInMs: pause(1 + row.attemptCount),
+        retryInMs: atLeast(
+          outcome.retryAfterMs,
+          outagePauseMs(policy.retry, nowMs - row.createdAt.getTime(), policy.dice()),
+        ),
       };
   }
 }
+
+/** The provider's own wish, where it is longer than ours. */
+const atLeast = (wishedMs: number | null, pauseMs: number) => Math.max(wishedMs ?? 0, pauseMs);
 
 function move(
   row: MarkedRow,

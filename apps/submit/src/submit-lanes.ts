@@ -22,8 +22,8 @@ export interface SubmitPolicy extends JudgePolicy {
   readonly environment: string;
 }
 
-/** Outcomes written in one transaction at most. */
-const LARGEST_FLIGHT = 250;
+/** Rows whose outcomes are written in one transaction at most, unless one request has more. */
+const ROWS_A_FLIGHT = 1_000;
 /** Share of the connections that only one-time passwords may take, so that a campaign never holds them all. */
 const RESERVED_FOR_OTP = 0.25;
 const EXPLAIN_EVERY_MS = 60_000;
@@ -40,6 +40,8 @@ export class Submitter {
   readonly #batchers = new Map<string, Batcher<SubmissionOutcome>>();
   readonly #inFlight = new Set<Promise<void>>();
   readonly #explainedAt = new Map<string, number>();
+  /** Places that marks on their way may fill. */
+  #asking = 0;
   readonly #outcomes: Counter<'message_class' | 'outcome'>;
   readonly #seconds: Histogram<'message_class' | 'outcome'>;
   /** Called when a connection is free again. */
@@ -109,25 +111,35 @@ export class Submitter {
   #freeFor(lane: LaneWork): number {
     const { concurrency } = this.#policy;
     const reserved = lane.messageClass === 'otp' ? 0 : Math.floor(concurrency * RESERVED_FOR_OTP);
-    return concurrency - reserved - this.#inFlight.size;
+    return concurrency - reserved - this.#inFlight.size - this.#asking;
   }
 
   async #markLane(lane: LaneWork, adapter: Adapter, free: number): Promise<number> {
     // Read before the statement is sent: the age of a mark counts from there.
     const clocks = readClocks();
-    const submissions = await markNext(this.#context.pool, {
-      routeId: lane.routeId,
-      messageClass: lane.messageClass,
-      limit: free,
-      workerId: this.#context.worker.id,
-      environment: this.#policy.environment,
-      leaseMs: this.#policy.leaseMs,
-    });
-    for (const submission of submissions) {
-      const flight = this.#send(submission, adapter, clocks).finally(() => {
-        this.#inFlight.delete(flight);
-        this.onFree();
+    let submissions: MarkedSubmission[];
+    // The loops of other classes count these places as taken while the mark is on its way.
+    this.#asking += free;
+    try {
+      submissions = await markNext(this.#context.pool, {
+        routeId: lane.routeId,
+        messageClass: lane.messageClass,
+        limit: free,
+        workerId: this.#context.worker.id,
+        environment: this.#policy.environment,
+        leaseMs: this.#policy.leaseMs,
       });
+    } finally {
+      this.#asking -= free;
+    }
+    for (const submission of submissions) {
+      const flight = this.#send(submission, adapter, clocks)
+        // Nothing of one request may end the process and with it the replies of the others.
+        .catch((err) => this.#context.log.error({ err, submission: submission.id }, 'outcome_lost'))
+        .finally(() => {
+          this.#inFlight.delete(flight);
+          this.onFree();
+        });
       this.#inFlight.add(flight);
     }
     // Not waited for: there is room again, and these requests are on their way.
@@ -159,7 +171,7 @@ export class Submitter {
         };
       }
     }
-    const judged = judgeOutcome(submission, outcome, this.#policy);
+    const judged = judgeOutcome(submission, outcome, this.#policy, Date.now());
     await this.#batcher(laneName(submission.routeId, submission.messageClass)).add(judged);
     await this.#review(submission, outcome);
     const labels = { message_class: submission.messageClass, outcome: judged.state };
@@ -171,10 +183,14 @@ export class Submitter {
   #batcher(lane: string): Batcher<SubmissionOutcome> {
     const known = this.#batchers.get(lane);
     if (known !== undefined) return known;
-    const batcher = new Batcher<SubmissionOutcome>(LARGEST_FLIGHT, async (outcomes) => {
-      const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes);
-      if (applied.stale.length > 0) this.#context.log.warn({ submissions: applied.stale }, 'outcome_stale');
-    });
+    const batcher = new Batcher<SubmissionOutcome>(
+      ROWS_A_FLIGHT,
+      (outcome) => outcome.rows.length,
+      async (outcomes) => {
+        const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes);
+        if (applied.stale.length > 0) this.#context.log.warn({ submissions: applied.stale }, 'outcome_stale');
+      },
+    );
     this.#batchers.set(lane, batcher);
     return batcher;
   }

@@ -66,7 +66,7 @@ async function setApart(
   }
   // Not even without the provider's words: the lease ends in `unknown`, and a person looks at what came.
   log.error({ err: cause, submission: outcome.id }, 'outcome_not_writable');
-  await durably(pool, (sql) =>
+  const review = durably(pool, (sql) =>
     openReview(sql, {
       kind: 'outcome_not_writable',
       subject: `submission ${outcome.id}`,
@@ -78,6 +78,8 @@ async function setApart(
       },
     }),
   );
+  // The log line above has it; the others must not suffer.
+  await review.catch((err) => log.warn({ err, submission: outcome.id }, 'review_not_opened'));
   return { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
 }
 

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { buildRequest } from '../src/build-request.ts';
 import { judgeOutcome } from '../src/judge-outcome.ts';
-import { retryPauseMs } from '../src/retry-pause.ts';
+import { outagePauseMs, retryPauseMs } from '../src/retry-pause.ts';
 
 const POLICY = { retry: { baseMs: 1000, longestMs: 60_000, tries: 3 }, firstReportMs: 500, dice: () => 0.5 };
 const REPLY: Reply = { httpStatus: 200, raw: null, statusCode: '200', reason: 'success' };
@@ -35,7 +35,7 @@ function submission(recipients: readonly string[], attemptCount = 0): MarkedSubm
 }
 
 const judge = (outcome: Outcome, attemptCount = 0) =>
-  judgeOutcome(submission(['91a', '91b'], attemptCount), outcome, POLICY);
+  judgeOutcome(submission(['91a', '91b'], attemptCount), outcome, POLICY, 60_000);
 const refused = (
   scope: 'permanent' | 'temporary' | 'account' | 'throttled',
   retryAfterMs: number | null = null,
@@ -59,6 +59,7 @@ describe('what an outcome means for its rows', () => {
         reply: REPLY,
       },
       POLICY,
+      60_000,
     );
     expect(judged.rows.map((row) => row.to)).toEqual(['submitted', 'rejected', 'unknown']);
     expect(judged).toMatchObject({ state: 'accepted', providerTxnId: '6305583318236810379', pollInMs: 500 });
@@ -75,7 +76,7 @@ describe('what an outcome means for its rows', () => {
     });
     expect(judged).toMatchObject({
       state: 'accepted',
-      pollInMs: null,
+      pollInMs: 500,
       rows: [{ to: 'submitted' }, { to: 'submitted' }],
     });
   });
@@ -130,6 +131,17 @@ describe('the pause before another try', () => {
         },
       ),
     );
+  });
+});
+
+describe('the pause during an outage', () => {
+  it.each([
+    [0, 500, 1_000],
+    [10_000, 2_500, 5_000],
+    [1e9, 30_000, 60_000],
+  ])('of a message that is %d ms old is between %d and %d', (ageMs, least, most) => {
+    expect(outagePauseMs(POLICY.retry, ageMs, 0)).toBe(least);
+    expect(outagePauseMs(POLICY.retry, ageMs, 0.999_999)).toBeCloseTo(most, -1);
   });
 });
 

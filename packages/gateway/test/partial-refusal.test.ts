@@ -44,6 +44,16 @@ describe('numbers refused inside a success', () => {
     expect(outcome).toMatchObject({ rejected: [A], strangers: ['918888888888', 'junk'], unaccounted: [] });
   });
 
+  it.each(['98xxxxxx01', '91XXXXXXXX12', '91******12'])(
+    'leave everybody unknown where one is masked: %s',
+    async (masked) => {
+      expect(await accountFor([A, B], { mobile: '', invalidMobile: masked })).toMatchObject({
+        rejected: [],
+        unaccounted: [A, B],
+      });
+    },
+  );
+
   it('leave everybody unknown when the list cannot be read', async () => {
     expect(await accountFor([A, B], { invalidMobile: { 0: A } })).toMatchObject({ rejected: [], unaccounted: [A, B] });
   });

@@ -150,11 +150,23 @@ describe('a refusal', () => {
     expect(outcome).toMatchObject({ kind: 'refused', scope: 'temporary' });
   });
 
-  it.each([301, 302, 307, 308])('is a redirect %s, which is not followed and not posted again', async (status) => {
+  it.each([
+    [301, 'ambiguous'],
+    [302, 'ambiguous'],
+    [303, 'ambiguous'],
+    [307, 'refused'],
+    [308, 'refused'],
+  ])('is a redirect %s: not followed, not posted again, and %s', async (status, kind) => {
+    // 301 to 303 are how an application answers a form that it has processed.
     const elsewhere = await startProvider((_, response) => response.end(success()));
     const outcome = await outcomeOf(status, '', { location: `${elsewhere.url}/SMSApi/send` });
-    expect(outcome).toMatchObject({ kind: 'refused', scope: 'account', reply: { httpStatus: status } });
+    expect(outcome).toMatchObject({ kind, reply: { httpStatus: status } });
     expect(elsewhere.requests).toHaveLength(0);
+  });
+
+  it('that names a transaction contradicts itself, and is ambiguous', async () => {
+    const reply = { ...(JSON.parse(refusal('216')) as object), transactionId: '6305583318236810379' };
+    expect(await outcomeOf(200, JSON.stringify(reply))).toMatchObject({ kind: 'ambiguous' });
   });
 });
 

@@ -61,15 +61,17 @@ export function createProducer(options: ProducerOptions): Producer {
 
   return {
     async enqueue(tx, messages, { onProblem } = {}) {
-      const { results, lanes } = await enqueueMessages(
-        sqlExecutor(tx),
-        isList(messages) ? messages : [messages],
-        {
-          tenant: options.tenant,
-          defaultRegion: options.defaultRegion,
-          onProblem: onProblem ?? options.onProblem ?? 'throw',
-        },
-        directory,
+      const { results, lanes } = await inTurn(tx, () =>
+        enqueueMessages(
+          sqlExecutor(tx),
+          isList(messages) ? messages : [messages],
+          {
+            tenant: options.tenant,
+            defaultRegion: options.defaultRegion,
+            onProblem: onProblem ?? options.onProblem ?? 'throw',
+          },
+          directory,
+        ),
       );
       const later = running.get(tx);
       if (later === undefined) return { results, wake: () => waker.wake(lanes) };
@@ -100,6 +102,20 @@ export function createProducer(options: ProducerOptions): Producer {
 
     close: () => waker.close(),
   };
+}
+
+/** The last call on each transaction. */
+const turns = new WeakMap<object, Promise<unknown>>();
+
+/**
+ * One after another on one transaction: the statements of two calls would interleave, and the savepoint of one that is
+ * refused would take back the rows of the other, which has answered `created`.
+ */
+async function inTurn<T>(tx: object, call: () => Promise<T>): Promise<T> {
+  const before = turns.get(tx) ?? Promise.resolve();
+  const mine = before.then(call, call);
+  turns.set(tx, mine);
+  return mine;
 }
 
 function isList(messages: Message | readonly Message[]): messages is readonly Message[] {

@@ -4,6 +4,8 @@ import type { SqlExecutor } from './sql-executor.ts';
 /** A client of a `pg` pool. */
 export interface TransactionClient extends SqlExecutor {
   release(error?: Error | boolean): void;
+  on?(event: 'error', listener: (error: Error) => void): unknown;
+  off?(event: 'error', listener: (error: Error) => void): unknown;
 }
 
 /** A `pg` pool, or anything that lends clients the same way. */
@@ -28,6 +30,11 @@ export type ClientOf<P extends ClientPool> = P extends {
  */
 export async function inTransaction<T>(client: TransactionClient, work: () => Promise<T>): Promise<T> {
   let broken: Error | undefined;
+  // A connection that is lost while it is lent says so by an event, and an event without a listener ends the process.
+  const lost = (error: Error) => {
+    broken = error;
+  };
+  client.on?.('error', lost);
   try {
     await client.query('begin');
     try {
@@ -45,6 +52,7 @@ export async function inTransaction<T>(client: TransactionClient, work: () => Pr
       throw error;
     }
   } finally {
+    client.off?.('error', lost);
     // A client whose transaction could not be ended must not go back to the pool.
     client.release(broken);
   }

@@ -75,6 +75,9 @@ async function bringUp(
     connectionString: settings.DATABASE_URL,
     max: settings.SENDLEDGER_DATABASE_POOL_SIZE,
     connectionTimeoutMillis: 5_000,
+    // A connection that a firewall swallowed answers nothing and closes nothing.
+    keepAlive: true,
+    query_timeout: 75_000,
     application_name: `sendledger ${name}`,
     // A transaction of ours is short; one that is not belongs to a process that hangs, and must not hold its locks.
     idle_in_transaction_session_timeout: 15_000,

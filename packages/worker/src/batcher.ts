@@ -5,11 +5,14 @@
 export class Batcher<Item> {
   readonly #flight: (items: Item[]) => Promise<void>;
   readonly #largest: number;
+  readonly #weigh: (item: Item) => number;
   #waiting: { item: Item; resolve: () => void; reject: (error: unknown) => void }[] = [];
   #flying = false;
 
-  constructor(largest: number, flight: (items: Item[]) => Promise<void>) {
+  /** @param largest weight of a flight at most; an item that is heavier flies alone. */
+  constructor(largest: number, weigh: (item: Item) => number, flight: (items: Item[]) => Promise<void>) {
     this.#largest = largest;
+    this.#weigh = weigh;
     this.#flight = flight;
   }
 
@@ -21,12 +24,23 @@ export class Batcher<Item> {
     });
   }
 
+  #nextSize(): number {
+    let weight = 0;
+    let size = 0;
+    for (const { item } of this.#waiting) {
+      weight += this.#weigh(item);
+      if (size > 0 && weight > this.#largest) break;
+      size++;
+    }
+    return size;
+  }
+
   async #fly(): Promise<void> {
     if (this.#flying) return;
     this.#flying = true;
     try {
       while (this.#waiting.length > 0) {
-        const group = this.#waiting.splice(0, this.#largest);
+        const group = this.#waiting.splice(0, this.#nextSize());
         try {
           await this.#flight(group.map((g) => g.item));
           for (const g of group) g.resolve();

@@ -1,5 +1,7 @@
 import type { RowRef } from './identity.ts';
 import { rowKeys } from './identity.ts';
+import { openReview } from './open-review.ts';
+import { dictionary, inChunks } from './row-values.ts';
 import { countOf, rowsOf, type Sql } from './sql.ts';
 
 /** What became of one request, judged row by row; see the gateway's closed outcome set. */
@@ -66,7 +68,7 @@ export const MOVE_CLAIMED = `update sendledger.outbound_message m
   set (state, state_reason, provider_cause, attempt_count, due_at, updated_at,
        requested_at, provider_txn_id, provider_status_code,
        submitted_at, receipt_by, billable_units, cost, cost_currency, cost_source) = (
-    select x.state, ($5::text[])[x.pos], ($6::text[])[x.pos], m.attempt_count + ($7::integer[])[x.pos],
+    select x.state, ($13::text[])[($5::integer[])[x.pos]], ($14::text[])[($6::integer[])[x.pos]], m.attempt_count + ($7::integer[])[x.pos],
       case when x.state = 'retry' then now() + ($8::double precision[])[x.pos] * interval '1 ms' else m.due_at end, now(),
       ($10::timestamptz[])[x.sub],
       case when x.state in ('submitted', 'rejected', 'unknown') then ($11::text[])[x.sub] else m.provider_txn_id end,
@@ -77,7 +79,7 @@ export const MOVE_CLAIMED = `update sendledger.outbound_message m
       case when x.state = 'submitted' then m.quoted_units end, case when x.state = 'submitted' then m.quoted_cost end,
       case when x.state = 'submitted' then m.quoted_currency end,
       case when x.state = 'submitted' then 'quote'::sendledger.cost_source end
-    from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state, array_position($9::bigint[], m.submission_id) as sub
+    from (select p.pos, (($15::text[])[($4::integer[])[p.pos]])::sendledger.message_state as state, array_position($9::bigint[], m.submission_id) as sub
       from (select array_position($1::bigint[], m.id) as pos) p) x)
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'claimed'
     and m.submission_id = any ($9::bigint[])`;
@@ -151,22 +153,37 @@ async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[
 }
 
 async function moveClaimed(sql: Sql, outcomes: readonly SubmissionOutcome[], waiting: Waiting): Promise<number> {
-  const rows = outcomes.flatMap((o) => o.rows);
-  if (rows.length === 0) return 0;
+  let moved = 0;
+  for (const rows of inChunks(outcomes.flatMap((o) => o.rows))) moved += await moveChunk(sql, rows, outcomes, waiting);
+  return moved;
+}
+
+async function moveChunk(
+  sql: Sql,
+  rows: readonly RowOutcome[],
+  outcomes: readonly SubmissionOutcome[],
+  waiting: Waiting,
+): Promise<number> {
   const [ids, earliest, latest] = rowKeys(rows);
+  const states = dictionary(rows.map((r) => r.to));
+  const reasons = dictionary(rows.map((r) => r.reason));
+  const causes = dictionary(rows.map((r) => r.cause));
   return countOf(sql, MOVE_CLAIMED, [
     ids,
     earliest,
     latest,
-    rows.map((r) => r.to),
-    rows.map((r) => r.reason),
-    rows.map((r) => r.cause),
+    states.places,
+    reasons.places,
+    causes.places,
     rows.map((r) => (r.countsAsAttempt ? 1 : 0)),
     rows.map((r) => r.retryInMs),
     outcomes.map((o) => o.id),
     outcomes.map((o) => waiting.get(o.id)?.requestedAt ?? null),
     outcomes.map((o) => o.providerTxnId),
     outcomes.map((o) => o.statusCode),
+    reasons.values,
+    causes.values,
+    states.values,
   ]);
 }
 
@@ -182,12 +199,21 @@ async function moveUnknown(sql: Sql, outcomes: readonly SubmissionOutcome[]): Pr
       outcomes.map((o) => o.statusCode),
     ]);
   const absent = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry'));
-  if (absent.length > 0)
+  if (absent.length > 0) {
     moved += await countOf(sql, LATE_ABSENT, [
       ...rowKeys(absent),
       ids,
       absent.map((r) => `late_${r.reason ?? 'refusal'}`),
       absent.map((r) => r.cause),
     ]);
+    // What was proven not sent is not lost: until it is sent again by itself, a person is told.
+    for (const row of absent.filter((r) => r.to === 'retry'))
+      await openReview(sql, {
+        kind: 'proven_not_sent',
+        subject: `message ${row.id}`,
+        message: row,
+        evidence: { reason: row.reason, remedy: 'enqueue it again if it is still wanted' },
+      });
+  }
   return moved;
 }

@@ -44,17 +44,12 @@ export async function recordCancellation(sql: Sql, request: CancelRequest): Prom
 }
 
 /**
- * One round, in one transaction. Waits for row locks and never skips: a claim in flight either commits before and is
- * released here, or sees the cancellation. The submission is written before its rows, as everywhere.
+ * One round, in one transaction: where the row waits it is cancelled; where it is claimed under an open submission, that is
+ * released and the next round finds the row waiting. Waits for row locks and never skips: a claim in flight either commits
+ * before and is released here, or sees the cancellation. Never both in one round: an update that finds its row moved on keeps
+ * a lock on it, and the submission comes before its rows.
  */
 export async function cancelOnce(sql: Sql, message: RowRef): Promise<CancelAnswer | 'again'> {
-  const swept = await countOf(
-    sql,
-    `update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
-     where m.id = $1 and m.created_at = $2 and m.state::text in ('pending', 'retry')`,
-    [message.id, message.createdAt],
-  );
-  if (swept === 1) return 'cancelled';
   const [row] = await rowsOf<{
     state: MessageState;
     submission_id: string | null;
@@ -75,8 +70,15 @@ export async function cancelOnce(sql: Sql, message: RowRef): Promise<CancelAnswe
     case 'unknown':
       return 'unknown';
     case 'pending':
-    case 'retry':
-      return 'again';
+    case 'retry': {
+      const swept = await countOf(
+        sql,
+        `update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
+         where m.id = $1 and m.created_at = $2 and m.state in ('pending', 'retry')`,
+        [message.id, message.createdAt],
+      );
+      return swept === 1 ? 'cancelled' : 'again';
+    }
     case 'claimed':
       break;
     default:
@@ -84,7 +86,7 @@ export async function cancelOnce(sql: Sql, message: RowRef): Promise<CancelAnswe
   }
   if (row.submission_id === null || row.submission_created_at === null || row.submission_state !== 'open')
     return 'too_late';
-  // Released: the next round finds the row waiting. Not released: a mark was first, and the next round reads that.
+  // Not released: a mark was first, and the next round reads that.
   await release(sql, [{ id: row.submission_id, createdAt: row.submission_created_at }]);
   return 'again';
 }

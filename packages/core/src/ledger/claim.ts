@@ -4,6 +4,7 @@ import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
 import { type LaneRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
+import { dictionary } from './row-values.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
 
@@ -52,7 +53,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
     if (rows.length > 0) {
       const [ids, earliest, latest] = rowKeys(rows.map((r) => r.row));
-      const quotes = rows.map((r) => prices.get(r.row.priceKey));
+      const quoted = dictionary(rows.map((r) => prices.get(r.row.priceKey)));
       const written = await sql.query(CLAIM, [
         request.routeId,
         request.messageClass,
@@ -65,8 +66,9 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
         earliest,
         latest,
         rows.map((r) => r.group),
-        quotes.map((q) => q?.price ?? null),
-        quotes.map((q) => q?.currency ?? null),
+        quoted.places,
+        quoted.values.map((q) => q?.price ?? null),
+        quoted.values.map((q) => q?.currency ?? null),
       ]);
       // The rows are locked by this transaction, so each is still where it was picked.
       if (written.rowCount !== rows.length)
@@ -89,15 +91,17 @@ interface Gate {
 }
 
 /**
- * What the route takes now. Room counts submissions not yet marked, so that leases do not run out in the queue; two
+ * What the lane takes now. Room counts submissions of the lane not yet marked, so that leases do not run out in the queue; two
  * claimers may overshoot it by a batch each, which costs a release and nothing else. A breaker that is open, a pause or a
- * hold leaves rows pending; the mark is what enforces them.
+ * hold leaves rows pending; the mark is what enforces them. No batch is larger than what may be on the wire, or it could
+ * only leave while nothing else is.
  */
 async function openGate(sql: Sql, lane: LaneRef): Promise<Gate | undefined> {
   const [gate] = await rowsOf<{ max_batch: number; room: number; epoch_no: number }>(
     sql,
-    `select case when $2::sendledger.message_class = 'otp' then 1 else r.max_batch end as max_batch, e.epoch_no,
-       r.max_open_submissions - (select count(*) from sendledger.submission s where s.route_id = r.id and s.state = 'open')::integer as room
+    `select case when $2::sendledger.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
+       r.max_open_submissions - (select count(*) from sendledger.submission s where s.route_id = r.id
+         and s.message_class = l.message_class and s.state = 'open')::integer as room
      from sendledger.route r
      join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
      cross join sendledger.dataset_epoch e
@@ -185,8 +189,8 @@ export const CLAIM = `with plan as materialized (
   update sendledger.outbound_message m
   set (state, state_reason, claimed_at, updated_at, submission_id, submission_created_at, quoted_units, quoted_cost, quoted_currency) = (
     select 'claimed'::sendledger.message_state, null::text, now(), now(), (select of_group from ids)[($11::integer[])[x.pos]], date_trunc('milliseconds', now()),
-      m.segments, round(m.segments * ($12::numeric[])[x.pos], 4), ($13::text[])[x.pos]
-    from (select array_position($8::bigint[], m.id) as pos) x)
+      m.segments, round(m.segments * ($13::numeric[])[x.price], 4), ($14::text[])[x.price]
+    from (select p.pos, ($12::integer[])[p.pos] as price from (select array_position($8::bigint[], m.id) as pos) p) x)
   where m.id = any ($8::bigint[]) and m.created_at >= $9 and m.created_at <= $10 and m.state::text in ('pending', 'retry')`;
 
 async function cancelCovered(sql: Sql, rows: readonly DueRow[]): Promise<void> {

@@ -18,7 +18,13 @@ export interface DuePoll extends RowRef {
  */
 export async function takeDuePolls(
   sql: Sql,
-  limits: { readonly limit: number; readonly firstMs: number; readonly longestMs: number },
+  limits: {
+    readonly limit: number;
+    readonly firstMs: number;
+    readonly longestMs: number;
+    /** `provider/account` this process can ask; what others serve is left to them. */
+    readonly accounts: readonly string[];
+  },
 ): Promise<DuePoll[]> {
   const rows = await rowsOf<{
     id: string;
@@ -32,7 +38,9 @@ export async function takeDuePolls(
     sql,
     `with due as materialized (
        select s.id, s.created_at from sendledger.submission s
-       where s.poll_at <= now() order by s.poll_at limit $1 for update skip locked
+       where s.poll_at <= now()
+         and s.route_id in (select r.id from sendledger.route r where r.provider || '/' || r.account = any ($4::text[]))
+       order by s.poll_at limit $1 for update of s skip locked
      ), taken as (
        update sendledger.submission s
        set polls = s.polls + 1, poll_at = now() + least($2 * power(2, least(s.polls, 20)), $3) * interval '1 ms'
@@ -43,7 +51,7 @@ export async function takeDuePolls(
      )
      select t.id, t.created_at, t.route_id, r.provider, r.account, t.provider_txn_id, t.size
      from taken t join sendledger.route r on r.id = t.route_id`,
-    [limits.limit, limits.firstMs, limits.longestMs],
+    [limits.limit, limits.firstMs, limits.longestMs, limits.accounts],
   );
   return rows.map((row) => ({
     id: row.id,

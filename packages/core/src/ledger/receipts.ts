@@ -3,7 +3,8 @@ import { judgeReceipt, type ReceiptStatus } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
 import { type RowRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
-import { countOf, rowsOf, type Sql } from './sql.ts';
+import { dictionary } from './row-values.ts';
+import { rowsOf, type Sql } from './sql.ts';
 
 /** One record of a provider's report or push, normalised; the text of the message is not in it. */
 export interface ReceiptRecord {
@@ -25,9 +26,13 @@ export type ReceiptSource = 'poll' | 'push' | 'day' | 'reply';
 /** A route's account: provider message ids are unique inside it. */
 export interface ReceiptOrigin {
   readonly routeId: string;
+  readonly provider: string;
   readonly account: string;
   readonly source: ReceiptSource;
 }
+
+/** Accounts of two providers may have one name. */
+const ownerName = (origin: ReceiptOrigin) => `${origin.provider}/${origin.account}`;
 
 /** Same evidence, same hash: repeats are counted by the database and applied once. Parts are length-prefixed. */
 export function receiptHash(account: string, record: ReceiptRecord): Buffer {
@@ -49,11 +54,14 @@ export function receiptHash(account: string, record: ReceiptRecord): Buffer {
 export async function recordReceipts(
   sql: Sql,
   origin: ReceiptOrigin,
-  records: readonly ReceiptRecord[],
+  given: readonly ReceiptRecord[],
 ): Promise<{ readonly hashes: readonly Buffer[]; readonly fresh: number }> {
-  if (records.length === 0) return { hashes: [], fresh: 0 };
-  const hashes = records.map((record) => receiptHash(origin.account, record));
-  const fresh = await countOf(
+  // The same evidence twice in one call is one receipt.
+  const distinct = new Map(given.map((record) => [receiptHash(ownerName(origin), record).toString('hex'), record]));
+  if (distinct.size === 0) return { hashes: [], fresh: 0 };
+  const hashes = [...distinct.keys()].map((hex) => Buffer.from(hex, 'hex'));
+  const records = [...distinct.values()];
+  const stored = await rowsOf<{ fresh: boolean }>(
     sql,
     `insert into sendledger.delivery_receipt (dedupe_hash, route_id, source, provider_txn_id, provider_message_id, recipient,
        sender_id, status_word, status, cause, cause_class, provider_submitted_at, provider_delivered_at, evidence)
@@ -62,7 +70,10 @@ export async function recordReceipts(
      from unnest($3::bytea[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::text[],
        $12::timestamptz[], $13::timestamptz[], $14::jsonb[]) as u(dedupe_hash, provider_txn_id, provider_message_id, recipient,
        sender_id, status_word, status, cause, cause_class, submitted_at, delivered_at, evidence)
-     on conflict do nothing`,
+     -- A word that was mapped since it was stored is judged anew; what was applied stays as it was.
+     on conflict (dedupe_hash, received_month) do update set status = excluded.status, cause_class = excluded.cause_class
+       where delivery_receipt.applied_at is null and delivery_receipt.status <> excluded.status
+     returning (received_at = now()) as fresh`,
     [
       origin.routeId,
       origin.source,
@@ -80,7 +91,17 @@ export async function recordReceipts(
       records.map((r) => JSON.stringify(r.evidence)),
     ],
   );
-  return { hashes, fresh };
+  for (const word of new Set(records.filter((r) => r.status === 'unmapped').map((r) => r.statusWord)))
+    await openReview(sql, {
+      kind: 'unmapped_status',
+      subject: `${origin.provider} ${word}`,
+      routeId: origin.routeId,
+      evidence: {
+        status_word: word,
+        remedy: 'map the word; receipts that hold it are judged again when they are read again',
+      },
+    });
+  return { hashes, fresh: stored.filter((row) => row.fresh).length };
 }
 
 export interface AppliedReceipts {
@@ -119,6 +140,9 @@ function meansAnother(target: Target, receipt: StoredReceipt): boolean {
   );
 }
 
+/** Receipts to apply in one transaction at most: the work of one grows with the square of their number. */
+export const RECEIPTS_AT_ONCE = 500;
+
 /**
  * Applies stored receipts that were not applied yet, named by their hashes: matches each to its row by the provider's
  * message id or by transaction and recipient, moves the row, and marks the receipt applied. Idempotent; any order of the
@@ -131,7 +155,7 @@ export async function applyReceipts(
 ): Promise<AppliedReceipts> {
   const receipts = await lockUnapplied(sql, hashes);
   if (receipts.length === 0) return { delivered: 0, failed: 0, conflicts: 0, waiting: 0 };
-  const targets = await match(sql, origin.account, receipts);
+  const targets = await match(sql, origin, receipts);
 
   let waiting = 0;
   const accepted: RowRef[] = [];
@@ -237,14 +261,14 @@ async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promise<Store
 /** Rows by the id the provider gave them, else by transaction and recipient; locked in order of their ids. */
 async function match(
   sql: Sql,
-  account: string,
+  origin: ReceiptOrigin,
   receipts: readonly StoredReceipt[],
 ): Promise<Map<StoredReceipt, Target>> {
   const owners = await rowsOf<{ provider_message_id: string; message_id: string; message_created_at: Date }>(
     sql,
     `select p.provider_message_id, p.message_id, p.message_created_at from sendledger.provider_message p
      where p.account = $1 and p.provider_message_id = any ($2::text[]) and p.era = 0`,
-    [account, receipts.map((r) => r.providerMessageId).filter((id) => id !== null)],
+    [ownerName(origin), receipts.map((r) => r.providerMessageId).filter((id) => id !== null)],
   );
   const ownerOf = new Map(
     owners.map((o) => [o.provider_message_id, { id: o.message_id, createdAt: o.message_created_at }]),
@@ -254,8 +278,8 @@ async function match(
     sql,
     `select s.id, s.created_at, s.provider_txn_id from sendledger.submission s
      join sendledger.route r on r.id = s.route_id
-     where s.provider_txn_id = any ($1::text[]) and r.account = $2`,
-    [byTxn.map((r) => r.providerTxnId), account],
+     where s.provider_txn_id = any ($1::text[]) and r.account = $2 and r.provider = $3`,
+    [byTxn.map((r) => r.providerTxnId), origin.account, origin.provider],
   );
   const byPair = new Map<string, RowRef>();
   if (submissions.length > 0) {
@@ -387,7 +411,7 @@ async function learnMessageIds(
      union all
      select p.provider_message_id, p.message_id from sendledger.provider_message p
      where p.account = $1 and p.provider_message_id = any ($2::text[]) and p.era = 0`,
-    [origin.account, wanted.map((w) => w.id), wanted.map((w) => w.ref.id), wanted.map((w) => w.ref.createdAt)],
+    [ownerName(origin), wanted.map((w) => w.id), wanted.map((w) => w.ref.id), wanted.map((w) => w.ref.createdAt)],
   );
   const ownerOf = new Map(owned.map((o) => [o.provider_message_id, o.message_id]));
   const mine = wanted.filter((w) => ownerOf.get(w.id) === w.ref.id);
@@ -414,11 +438,13 @@ async function finish(
   moves: readonly { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[],
 ): Promise<void> {
   if (moves.length === 0) return;
+  const causes = dictionary(moves.map((m) => m.receipt.cause));
+  const classes = dictionary(moves.map((m) => m.receipt.causeClass));
   await sql.query(
     `update sendledger.outbound_message m
      set (state, delivered_at, provider_cause, state_reason, updated_at, reconciled_at) = (
-       select x.state, case when x.state = 'delivered' then ($5::timestamptz[])[x.pos] end, coalesce(($6::text[])[x.pos], m.provider_cause),
-         ($7::text[])[x.pos], now(), now()
+       select x.state, case when x.state = 'delivered' then ($5::timestamptz[])[x.pos] end,
+         coalesce(($8::text[])[($6::integer[])[x.pos]], m.provider_cause), ($9::text[])[($7::integer[])[x.pos]], now(), now()
        from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state
          from (select array_position($1::bigint[], m.id) as pos) p) x)
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'`,
@@ -427,8 +453,10 @@ async function finish(
       moves.map((m) => m.to),
       // The provider's clock where it gave one, else ours: when the receipt came.
       moves.map((m) => m.receipt.deliveredAt ?? m.receipt.receivedAt),
-      moves.map((m) => m.receipt.cause),
-      moves.map((m) => m.receipt.causeClass),
+      causes.places,
+      classes.places,
+      causes.values,
+      classes.values,
     ],
   );
 }

@@ -178,6 +178,7 @@ create table sendledger.outbound_message (
   correlation_window_ms integer,
   constraint claimed_has_quote CHECK (((state <> 'claimed'::sendledger.message_state) OR (quoted_cost IS NOT NULL))),
   constraint claimed_has_submission CHECK (((state <> 'claimed'::sendledger.message_state) OR ((submission_id IS NOT NULL) AND (claimed_at IS NOT NULL)))),
+  constraint cost_has_its_state CHECK (((cost IS NULL) OR (state <> ALL (ARRAY['pending'::sendledger.message_state, 'claimed'::sendledger.message_state, 'retry'::sendledger.message_state, 'unknown'::sendledger.message_state])))),
   constraint cost_whole CHECK ((((cost IS NULL) = (billable_units IS NULL)) AND ((cost IS NULL) = (cost_currency IS NULL)) AND ((cost IS NULL) OR (cost_source IS NOT NULL)))),
   constraint otp_is_never_replayed_by_itself CHECK (((message_class <> 'otp'::sendledger.message_class) OR (on_proven_absent = 'stop'::text))),
   constraint outbound_message_encoding_check CHECK ((encoding = ANY (ARRAY['GSM7'::text, 'UCS2'::text]))),
@@ -395,7 +396,7 @@ CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.provider_message FOR EAC
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.submission FOR EACH ROW WHEN ((old.state = ANY (ARRAY['open'::sendledger.submission_state, 'marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) EXECUTE FUNCTION sendledger.refuse('a submission whose outcome is open cannot be deleted');
 CREATE TRIGGER guard_insert BEFORE INSERT ON sendledger.submission FOR EACH ROW WHEN (((CURRENT_USER <> 'sendledger_import'::name) AND ((new.state <> 'open'::sendledger.submission_state) OR (new.requested_at IS NOT NULL) OR (new.responded_at IS NOT NULL) OR (new.provider_txn_id IS NOT NULL) OR (new.provider_status_code IS NOT NULL) OR (new.http_status IS NOT NULL) OR (new.outcome_reason IS NOT NULL) OR (new.outcome_proof IS NOT NULL) OR (new.raw_reply IS NOT NULL) OR (new.poll_at IS NOT NULL) OR (new.polls <> 0)))) EXECUTE FUNCTION sendledger.refuse('a submission is inserted open and without a past');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submissions are not truncated; a month is detached');
-CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.submission FOR EACH ROW WHEN ((((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'open'::sendledger.submission_state) AND (new.state = ANY (ARRAY['marked'::sendledger.submission_state, 'released'::sendledger.submission_state]))) OR ((old.state = 'marked'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) OR ((old.state = 'ambiguous'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state])))))) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_class IS DISTINCT FROM new.message_class)) OR (old.size IS DISTINCT FROM new.size)) OR (old.epoch_no IS DISTINCT FROM new.epoch_no)) OR (old.not_after IS DISTINCT FROM new.not_after)) OR (old.claimed_by IS DISTINCT FROM new.claimed_by)) OR (old.is_probe IS DISTINCT FROM new.is_probe)) OR (((((old.requested_at IS DISTINCT FROM new.requested_at) OR (old.lease_token IS DISTINCT FROM new.lease_token)) OR (old.marked_by IS DISTINCT FROM new.marked_by)) OR (old.lease_until IS DISTINCT FROM new.lease_until)) AND (NOT ((old.state = 'open'::sendledger.submission_state) AND (new.state = 'marked'::sendledger.submission_state)))) OR ((old.provider_txn_id IS NOT NULL) AND ((new.provider_txn_id)::text IS DISTINCT FROM (old.provider_txn_id)::text)) OR ((old.raw_reply IS NOT NULL) AND (new.raw_reply IS DISTINCT FROM old.raw_reply)) OR (((old.state <> ALL (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) OR (old.state = new.state)) AND (((((old.responded_at IS DISTINCT FROM new.responded_at) OR (old.outcome_reason IS DISTINCT FROM new.outcome_reason)) OR (old.outcome_proof IS DISTINCT FROM new.outcome_proof)) OR (old.provider_status_code IS DISTINCT FROM new.provider_status_code)) OR (old.http_status IS DISTINCT FROM new.http_status))))) EXECUTE FUNCTION sendledger.refuse('a fact of a submission is set once, and its state moves forward only');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.submission FOR EACH ROW WHEN ((((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'open'::sendledger.submission_state) AND (new.state = ANY (ARRAY['marked'::sendledger.submission_state, 'released'::sendledger.submission_state]))) OR ((old.state = 'marked'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) OR ((old.state = 'ambiguous'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state])))))) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_class IS DISTINCT FROM new.message_class)) OR (old.size IS DISTINCT FROM new.size)) OR (old.epoch_no IS DISTINCT FROM new.epoch_no)) OR (old.not_after IS DISTINCT FROM new.not_after)) OR (old.claimed_by IS DISTINCT FROM new.claimed_by)) OR (old.is_probe IS DISTINCT FROM new.is_probe)) OR (((((old.requested_at IS DISTINCT FROM new.requested_at) OR (old.lease_token IS DISTINCT FROM new.lease_token)) OR (old.marked_by IS DISTINCT FROM new.marked_by)) OR (old.lease_until IS DISTINCT FROM new.lease_until)) AND (NOT ((old.state = 'open'::sendledger.submission_state) AND (new.state = 'marked'::sendledger.submission_state)))) OR ((old.state = ANY (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) AND (new.state IS DISTINCT FROM old.state) AND ((new.responded_at IS NULL) OR (new.outcome_reason IS NULL) OR (NOT (new.responded_at IS DISTINCT FROM old.responded_at)))) OR ((old.provider_txn_id IS NOT NULL) AND ((new.provider_txn_id)::text IS DISTINCT FROM (old.provider_txn_id)::text)) OR ((old.raw_reply IS NOT NULL) AND (new.raw_reply IS DISTINCT FROM old.raw_reply)) OR (((old.state <> ALL (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) OR (old.state = new.state)) AND (((((old.responded_at IS DISTINCT FROM new.responded_at) OR (old.outcome_reason IS DISTINCT FROM new.outcome_reason)) OR (old.outcome_proof IS DISTINCT FROM new.outcome_proof)) OR (old.provider_status_code IS DISTINCT FROM new.provider_status_code)) OR (old.http_status IS DISTINCT FROM new.http_status))))) EXECUTE FUNCTION sendledger.refuse('a fact of a submission is set once, and its state moves forward only');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submission is not truncated; a partition is detached');
 
 -- owner sendledger_owner
@@ -410,6 +411,20 @@ AS $function$
     || sendledger.key_part(p_step) || sendledger.key_part(p_bucket), 'UTF8')), 'hex')
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.can_be_read(p_message json)
+ RETURNS boolean
+ LANGUAGE plpgsql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  perform p_message::jsonb;
+  return true;
+exception when data_exception or program_limit_exceeded then
+  return false;
+end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.check_submission_moves()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -420,6 +435,8 @@ CREATE OR REPLACE FUNCTION sendledger.check_submission_moves()
 AS $function$
 declare
   bad record;
+  entered bigint;
+  filled bigint[];
 begin
   with moved as materialized (
     select n.id, o.state as was, n.state as becomes, n.route_id, n.message_class,
@@ -463,29 +480,18 @@ begin
           bad.id, bad.submission_id, coalesce(bad.submission_state::text, 'absent')) end;
   end if;
 
-  -- Filled once: what another statement claimed into the same submission before counts too. The lock above makes two that
-  -- fill it at the same time come here one after the other, and this statement sees what the first committed.
-  if exists (select from new_rows n where n.state = 'claimed') then
-    select held.submission_id into bad
-    from (
-      select m.submission_id, count(*) as messages
-      from sendledger.outbound_message m
-      where m.submission_id = any (array(select distinct n.submission_id from new_rows n where n.state = 'claimed'))
-        and m.state in ('claimed', 'submitted', 'unknown')
-      group by 1
-    ) held
-    join (
-      select n.submission_id, count(*) as messages
-      from old_rows o join new_rows n on n.id = o.id
-      where o.state <> 'claimed' and n.state = 'claimed'
-      group by 1
-    ) filled on filled.submission_id = held.submission_id
-    where held.messages <> filled.messages
-    limit 1;
-    if found then
-      raise exception using errcode = '23514', constraint = 'guard: submission',
-        message = format('submission %s is full: it was filled before', bad.submission_id);
-    end if;
+  -- Filled once: what another statement claimed into the same submission before counts too. Each one was filled to its
+  -- size just now, so the sum is enough. The lock above makes two that fill it at the same time come here one after the
+  -- other, and this statement sees what the first committed.
+  select count(*), array_agg(distinct n.submission_id) into entered, filled
+  from old_rows o join new_rows n on n.id = o.id
+  where o.state <> 'claimed' and n.state = 'claimed';
+  if entered > 0 and entered <> (
+    select count(*) from sendledger.outbound_message m
+    where m.submission_id = any (filled) and m.state in ('claimed', 'submitted', 'unknown')
+  ) then
+    raise exception using errcode = '23514', constraint = 'guard: submission',
+      message = 'a submission is filled once, and one of this statement was filled before';
   end if;
   return null;
 end
@@ -535,7 +541,11 @@ CREATE OR REPLACE FUNCTION sendledger.enqueue(p_messages json)
 AS $function$
 declare
   elements json[];
+  kept text[] := '{}';
+  ords integer[] := '{}';
+  answers sendledger.enqueue_answer[] := '{}';
   a sendledger.enqueue_answer;
+  element record;
 begin
   if p_messages is null or json_typeof(p_messages) <> 'array' then
     a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'a JSON array of messages is needed';
@@ -543,7 +553,7 @@ begin
     return;
   end if;
   begin
-    return query select * from sendledger.enqueue_set(p_messages, 1);
+    return query select * from sendledger.enqueue_set(p_messages, null);
     return;
   exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
     null;
@@ -557,18 +567,40 @@ begin
     return;
   end;
   for i in 1..cardinality(elements) loop
+    if sendledger.can_be_read(elements[i]) then
+      kept := kept || elements[i]::text;
+      ords := ords || i;
+    else
+      a := null;
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'it holds what the database cannot store';
+      answers := answers || a;
+    end if;
+  end loop;
+  begin
+    return query select * from (
+      select * from sendledger.enqueue_set(('[' || array_to_string(kept, ',') || ']')::json, ords)
+      union all select * from unnest(answers)) both_kinds order by 1;
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    null;
+  end;
+  -- Something that no check here knows. One by one, in the order of the texts, so that two such calls at least agree.
+  for element in
+    select k.value, k.ord from unnest(kept, ords) as k(value, ord) order by k.value
+  loop
     begin
-      return query select * from sendledger.enqueue_set(('[' || elements[i]::text || ']')::json, i);
+      select * into a from sendledger.enqueue_set(('[' || element.value || ']')::json, array[element.ord]);
     exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
       a := null;
-      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
-      return next a;
+      a.ord := element.ord; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
     end;
+    answers := answers || a;
   end loop;
+  return query select * from unnest(answers) order by 1;
 end
 $function$;
 -- owner sendledger_owner
-CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_first_ord integer)
+CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_ords integer[])
  RETURNS SETOF sendledger.enqueue_answer
  LANGUAGE plpgsql
  SECURITY DEFINER
@@ -583,7 +615,7 @@ declare
 begin
   for item in
     with given as materialized (
-      select e.ord::integer + p_first_ord - 1 as ord, i.*
+      select coalesce(p_ords[e.ord], e.ord::integer) as ord, i.*
       from json_array_elements(p_messages) with ordinality as e(value, ord)
       cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
         tenant_id text, channel text, message_class text, recipient text, country text, sender_id text,
@@ -633,7 +665,7 @@ begin
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
           when x.message_class is null or x.message_class not in ('otp', 'transactional', 'promotional') then 'message_class:not a class'
           when x.recipient is null or x.recipient = '' or octet_length(x.recipient) > 200 then 'recipient:required, 1 to 200 octets'
-          when x.channel in ('sms', 'whatsapp', 'voice') and x.recipient !~ '^[1-9][0-9]{5,14}$' then 'recipient:not an E.164 number in digits, without plus'
+          when x.channel in ('sms', 'whatsapp', 'voice') and x.recipient !~ '^[1-9][0-9]{6,14}$' then 'recipient:not an E.164 number in digits, without plus'
           when x.country is not null and x.country !~ '^[A-Z]{2}$' then 'country:not an ISO 3166 code'
           when x.event_type is null or x.event_type = '' or octet_length(x.event_type) > 200 then 'event_type:required, 1 to 200 octets'
           when x.event_id is null or x.event_id = '' or octet_length(x.event_id) > 200 then 'event_id:required, 1 to 200 octets'
@@ -944,6 +976,7 @@ grant select on table sendledger.delivery_receipt to sendledger_ops;
 grant select on table sendledger.delivery_receipt to sendledger_reconcile;
 grant select on table sendledger.delivery_receipt_default to sendledger_cli;
 grant select on table sendledger.delivery_receipt_default to sendledger_ops;
+grant select on table sendledger.delivery_receipt_default to sendledger_reconcile;
 grant select on table sendledger.lane to sendledger_backfill;
 grant select on table sendledger.lane to sendledger_claim;
 grant select on table sendledger.lane to sendledger_cli;
@@ -989,6 +1022,7 @@ grant select on table sendledger.outbound_message to sendledger_reconcile;
 grant select on table sendledger.outbound_message to sendledger_submit;
 grant select on table sendledger.outbound_message_default to sendledger_cli;
 grant select on table sendledger.outbound_message_default to sendledger_ops;
+grant select on table sendledger.outbound_message_default to sendledger_reconcile;
 grant select on table sendledger.provider_message to sendledger_backfill;
 grant select on table sendledger.provider_message to sendledger_cli;
 grant select on table sendledger.provider_message to sendledger_ops;
@@ -1022,6 +1056,7 @@ grant select on table sendledger.submission to sendledger_reconcile;
 grant select on table sendledger.submission to sendledger_submit;
 grant select on table sendledger.submission_default to sendledger_cli;
 grant select on table sendledger.submission_default to sendledger_ops;
+grant select on table sendledger.submission_default to sendledger_reconcile;
 grant select on table sendledger.tenant to sendledger_backfill;
 grant select on table sendledger.tenant to sendledger_claim;
 grant select on table sendledger.tenant to sendledger_cli;
@@ -1045,12 +1080,16 @@ grant select on table sendledger.worker to sendledger_reconcile;
 grant select on table sendledger.worker to sendledger_submit;
 grant update on column sendledger.delivery_receipt.applied_at to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.applied_at to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.cause_class to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.cause_class to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.message_created_at to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.message_created_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.message_id to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.message_id to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.status to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.status to sendledger_reconcile;
 grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
 grant update on column sendledger.outbound_message.billable_units to sendledger_submit;
 grant update on column sendledger.outbound_message.claimed_at to sendledger_claim;

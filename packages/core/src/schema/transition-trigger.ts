@@ -187,6 +187,8 @@ create function sendledger.check_submission_moves() returns trigger language plp
 set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off as $guard$
 declare
   bad record;
+  entered bigint;
+  filled bigint[];
 begin
   with moved as materialized (
     select n.id, o.state as was, n.state as becomes, n.route_id, n.message_class,
@@ -224,29 +226,18 @@ begin
           bad.id, bad.submission_id, coalesce(bad.submission_state::text, 'absent')) end;
   end if;
 
-  -- Filled once: what another statement claimed into the same submission before counts too. The lock above makes two that
-  -- fill it at the same time come here one after the other, and this statement sees what the first committed.
-  if exists (select from new_rows n where n.state = 'claimed') then
-    select held.submission_id into bad
-    from (
-      select m.submission_id, count(*) as messages
-      from sendledger.outbound_message m
-      where m.submission_id = any (array(select distinct n.submission_id from new_rows n where n.state = 'claimed'))
-        and m.state in ('claimed', 'submitted', 'unknown')
-      group by 1
-    ) held
-    join (
-      select n.submission_id, count(*) as messages
-      from old_rows o join new_rows n on n.id = o.id
-      where o.state <> 'claimed' and n.state = 'claimed'
-      group by 1
-    ) filled on filled.submission_id = held.submission_id
-    where held.messages <> filled.messages
-    limit 1;
-    if found then
-      raise exception using errcode = '23514', constraint = 'guard: submission',
-        message = format('submission %s is full: it was filled before', bad.submission_id);
-    end if;
+  -- Filled once: what another statement claimed into the same submission before counts too. Each one was filled to its
+  -- size just now, so the sum is enough. The lock above makes two that fill it at the same time come here one after the
+  -- other, and this statement sees what the first committed.
+  select count(*), array_agg(distinct n.submission_id) into entered, filled
+  from old_rows o join new_rows n on n.id = o.id
+  where o.state <> 'claimed' and n.state = 'claimed';
+  if entered > 0 and entered <> (
+    select count(*) from sendledger.outbound_message m
+    where m.submission_id = any (filled) and m.state in ('claimed', 'submitted', 'unknown')
+  ) then
+    raise exception using errcode = '23514', constraint = 'guard: submission',
+      message = 'a submission is filled once, and one of this statement was filled before';
   end if;
   return null;
 end

@@ -119,9 +119,11 @@ describe('a message from enqueue to delivered', () => {
     if (submission === undefined) throw new Error('nothing marked');
     await durably(pool, (sql) => applyOutcomes(sql, [accepted(submission)]));
 
-    const due = await durably(pool, (sql) => takeDuePolls(sql, { limit: 10, firstMs: 1000, longestMs: 60_000 }));
+    const due = await durably(pool, (sql) =>
+      takeDuePolls(sql, { limit: 10, firstMs: 1000, longestMs: 60_000, accounts: ['smsgatewaycenter/default'] }),
+    );
     expect(due).toMatchObject([{ providerTxnId: '6305583318236810379', size: 2 }]);
-    const origin = { routeId, account: 'default', source: 'poll' as const };
+    const origin = { routeId, provider: 'smsgatewaycenter', account: 'default', source: 'poll' as const };
     const records = [record('919999999991', 'a1'), record('919999999992', 'a2')];
     for (let i = 0; i < 3; i++) {
       const { hashes, fresh } = await durably(pool, (sql) => recordReceipts(sql, origin, records));

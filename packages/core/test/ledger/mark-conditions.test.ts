@@ -61,11 +61,11 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
     for (let i = 0; i < 2; i++) await importSubmission(c.pool, 'marked', c.scene.routeId);
   },
   'as many rows are on the wire as may be': async (c) => {
-    await route('max_in_flight_rows = 10')(c);
+    await route('max_batch = 1, max_in_flight_rows = 10')(c);
     await importSubmission(c.pool, 'marked', c.scene.routeId, { size: 10 });
   },
   'it is larger than the bound, and something is on the wire': async (c) => {
-    await route('max_in_flight_rows = 1')(c);
+    await route('max_batch = 1, max_in_flight_rows = 1')(c);
     await submission('size = 5')(c);
     await importSubmission(c.pool, 'marked', c.scene.routeId);
   },
@@ -103,7 +103,7 @@ const PASSES: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
     await importSubmission(c.pool, 'marked', (await scene(c.pool)).routeId);
   },
   'it is larger than the bound, and nothing is on the wire': async (c) => {
-    await route('max_in_flight_rows = 1')(c);
+    await route('max_batch = 1, max_in_flight_rows = 1')(c);
     await submission('size = 5')(c);
   },
 };
@@ -172,7 +172,7 @@ describe('what a mark takes', () => {
       );
       await claim(pool, claimRequest(s));
     }
-    await pool.query('update sendledger.route set max_in_flight_rows = 4 where id = $1', [s.routeId]);
+    await pool.query('update sendledger.route set max_batch = 4, max_in_flight_rows = 4 where id = $1', [s.routeId]);
     const c = { pool, scene: s, submission: { id: '' } };
     // 2 fit; 2 + 3 do not, and the last one does not overtake.
     expect((await mark(c)).map((m) => m.size)).toEqual([2]);

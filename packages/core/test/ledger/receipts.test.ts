@@ -16,7 +16,12 @@ import {
 import { marked, only, outcomeOf } from './on-the-way.ts';
 import { type Scene, scene } from './scene.ts';
 
-const originOf = (s: Scene): ReceiptOrigin => ({ routeId: s.routeId, account: 'default', source: 'poll' });
+const originOf = (s: Scene): ReceiptOrigin => ({
+  routeId: s.routeId,
+  provider: 'smsgatewaycenter',
+  account: 'default',
+  source: 'poll',
+});
 
 function record(m: MarkedSubmission, status: ReceiptStatus, change: Partial<ReceiptRecord> = {}): ReceiptRecord {
   return {
@@ -144,15 +149,37 @@ describe('a receipt that cannot be applied yet', () => {
     expect(await row(pool, m)).toMatchObject({ state: 'delivered', conflict: false, cost: '0.1225' });
   });
 
+  test('finds its row, and the row is still claimed: it waits and is not lost', async ({ database: { pool } }) => {
+    const s = await scene(pool);
+    const m = only(await marked(pool, s));
+    // The reply is stored, its row was set apart: so the transaction is known and the row has not moved.
+    await durably(pool, (sql) => applyOutcomes(sql, [outcomeOf(m, 'accepted', { rows: [] })]));
+    expect(await receive(pool, s, [record(m, 'delivered')])).toEqual({
+      delivered: 0,
+      failed: 0,
+      conflicts: 0,
+      waiting: 1,
+    });
+    expect(await row(pool, m)).toMatchObject({ state: 'claimed', conflict: false, cost: null });
+    expect(
+      await rowsOf(pool, 'select applied_at from sendledger.delivery_receipt where provider_txn_id = $1', [
+        `txn-${m.id}`,
+      ]),
+    ).toEqual([{ applied_at: null }]);
+  });
+
   test('a word that nobody mapped changes nothing and stays to be judged again', async ({ database: { pool } }) => {
     const s = await scene(pool);
     const m = await sent(pool, s, 'submitted');
     expect(await receive(pool, s, [record(m, 'unmapped')])).toMatchObject({ waiting: 1 });
     expect(await row(pool, m)).toMatchObject({ state: 'submitted', conflict: false });
-    await pool.query(`update sendledger.delivery_receipt set status = 'delivered' where provider_txn_id = $1`, [
-      `txn-${m.id}`,
-    ]);
-    expect(await receive(pool, s, [record(m, 'unmapped')])).toMatchObject({ delivered: 1, waiting: 0 });
+    expect(
+      await rowsOf(pool, `select 1 from sendledger.review_item where kind = 'unmapped_status' and resolved_at is null`),
+    ).toHaveLength(1);
+    // The same record, read again after somebody mapped its word.
+    const mapped = { ...record(m, 'unmapped'), status: 'delivered' as const };
+    expect(await receive(pool, s, [mapped])).toMatchObject({ delivered: 1, waiting: 0 });
+    expect(await row(pool, m)).toMatchObject({ state: 'delivered' });
   });
 
   test('a receipt of nobody waits and touches nobody', async ({ database: { pool } }) => {

@@ -94,7 +94,7 @@ export async function burst(pool: pg.Pool, s: Scene): Promise<void> {
       `insert into sendledger.outbound_message (created_at, tenant_id, business_key, event_type, event_id, channel, message_class,
          recipient, sender_id, route_id, provider, body, encoding, segments, state, submission_id, submission_created_at, due_at, submit_by,
          claimed_at, quoted_units, quoted_cost, quoted_currency, on_proven_absent)
-       select date_trunc('milliseconds', now()), 'big', 'claimed-' || g.id || '.' || n, 'order', 'e', 'sms', g.message_class, '9191' || lpad(((g.id * 10 + n) % 60000)::text, 8, '0'),
+       select date_trunc('milliseconds', now() - interval '2 h' - interval '1 s' * n), 'big', 'claimed-' || g.id || '.' || n, 'order', 'e', 'sms', g.message_class, '9191' || lpad(((g.id * 10 + n) % 60000)::text, 8, '0'),
          'SHOP', $1, 'smsgatewaycenter', repeat('x', 120), 'GSM7', 1, 'claimed', g.id, g.created_at, now(), now() + interval '1 h', now(), 1, 0.1225, 'INR', 'stop'
        from sendledger.submission g cross join generate_series(0, 9) n where g.id > 1000000`,
       [s.routeId],
@@ -102,7 +102,7 @@ export async function burst(pool: pg.Pool, s: Scene): Promise<void> {
     await sql.query(
       `insert into sendledger.outbound_message (created_at, tenant_id, business_key, event_type, event_id, channel, message_class,
          recipient, sender_id, route_id, provider, body, encoding, segments, state, due_at, submit_by, on_proven_absent)
-       select date_trunc('milliseconds', now()), case when g % 10 < 6 then 'big' else 't' || (g % 200) end, 'waiting-' || g, 'order', 'e', 'sms',
+       select date_trunc('milliseconds', now() - interval '2 h' - interval '1 min' * g), case when g % 10 < 6 then 'big' else 't' || (g % 200) end, 'waiting-' || g, 'order', 'e', 'sms',
          case g % 20 when 0 then 'otp' when 1 then 'promotional' else 'transactional' end::sendledger.message_class,
          '9192' || lpad((g % 60000)::text, 8, '0'), 'SHOP', $1, 'smsgatewaycenter', repeat('x', 120), 'GSM7', 1,
          case when g % 15 = 0 then 'retry' else 'pending' end::sendledger.message_state,

@@ -88,7 +88,7 @@ const MANY_ROWS = 1_500;
 const FEW_PAGES = 4;
 
 /**
- * What is wrong with a plan: a big partition read whole for less than half of its rows, or an index read whole, which is one
+ * What is wrong with a plan: a big partition read whole for less than a tenth of its rows, or an index read whole, which is one
  * whose first column is not in the condition. The last is what a plan flips to when statistics are from before a burst: a
  * partial index that was empty then looks cheaper than the key, and every call reads the whole backlog.
  */
@@ -103,7 +103,7 @@ export function faults(
       const statement = text.replace(/\s+/g, ' ').trim().slice(0, 90);
       const table = node['Relation Name'] ?? '';
       const rows = facts.rows.get(table) ?? 0;
-      if (node['Node Type'] === 'Seq Scan' && rows > MANY_ROWS && (node['Plan Rows'] ?? 0) < rows / 2)
+      if (node['Node Type'] === 'Seq Scan' && rows > MANY_ROWS && (node['Plan Rows'] ?? 0) < rows / 10)
         found.add(`${kind}: reads all ${rows} rows of ${table}: ${statement}`);
       const index = facts.indexes.get(node['Index Name'] ?? '');
       if (index === undefined || index.pages <= FEW_PAGES || wholeIndexIsFine.includes(index.parent)) continue;

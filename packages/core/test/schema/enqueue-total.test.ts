@@ -106,7 +106,8 @@ async function inCallersTransaction(pool: pg.Pool, json: string): Promise<Answer
   try {
     await client.query('begin');
     await client.query(`insert into callers_order values ('before')`);
-    const rows = await rowsOf<Answer>(client, 'select * from sendledger.enqueue($1::json)', [json]);
+    // What cannot be stored is answered first; each answer names the element it is about.
+    const rows = await rowsOf<Answer>(client, 'select * from sendledger.enqueue($1::json) order by ord', [json]);
     await client.query(`insert into callers_order values ('after')`);
     const { command } = await client.query('commit');
     expect(command).toBe('COMMIT');

@@ -10,6 +10,8 @@ export interface Accounting {
 }
 
 const LONGEST_STRANGER = 40;
+/** Digits with some of them hidden. */
+const MASKED = /\d[xX*#•]{2}|[xX*#•]{2}\d/;
 
 /**
  * Which of our numbers a success covers. `invalidMobile` is applied first and wins over the echo. Then the echo
@@ -26,7 +28,8 @@ const LONGEST_STRANGER = 40;
 export function accountForRecipients(fields: JsonObject, ours: readonly string[], countryCode: string): Accounting {
   const match = numberMatcher(ours, countryCode);
   const refused = numberList(fields.invalidMobile);
-  if (refused === null) {
+  // A masked number may be anybody's of ours.
+  if (refused === null || refused.some((entry) => MASKED.test(entry))) {
     return { rejected: [], unaccounted: ours, strangers: ['unreadable invalidMobile'], foreign: false };
   }
   const rejected = new Set<string>();

@@ -18,8 +18,8 @@ export interface Asked {
   readonly nowMs: number;
 }
 
-/** The method stays POST and the request was not processed here, or the address is simply another. */
-const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 307, 308]);
+/** The method stays POST: the same request is wanted elsewhere, so it was not processed here. */
+const REDIRECTS: ReadonlySet<number> = new Set([307, 308]);
 const THROTTLES: ReadonlySet<number> = new Set([425, 429]);
 const ACCOUNT_STATUSES: ReadonlySet<number> = new Set([401, 402, 403]);
 /** Either side may have given up first (408), or an earlier request of ours is meant (409). */
@@ -35,6 +35,10 @@ export function judgeReply(received: TransportReply, asked: Asked): Outcome {
   const reply = evidenceOf(received, envelope, asked.secrets);
   if (envelope === null) return judgeWithoutBody(received, reply);
   if (received.status >= 500) return ambiguous(`server error ${received.status}`, reply);
+  // An error that names a transaction contradicts itself: something was taken.
+  if (envelope.verdict === 'error' && cleanId(envelope.flat.transactionId) !== null) {
+    return ambiguous('an error that names a transaction', reply);
+  }
   if (envelope.verdict === 'error') return judgeError(received, envelope.code, reply, asked);
   if (envelope.verdict !== 'success') return ambiguous(`the reply's status is ${envelope.verdict}`, reply);
   if (received.status < 200 || received.status > 299) {
@@ -46,8 +50,8 @@ export function judgeReply(received: TransportReply, asked: Asked): Outcome {
 /** No body of the provider's own: its edge, a proxy or a broken reply. */
 function judgeWithoutBody(received: TransportReply, reply: Reply): Outcome {
   // The address is wrong for everybody until a person mends it, and nothing processed the request: we do not follow,
-  // because following a redirect repeats the POST. 303 is left out on purpose: it says that the request *was*
-  // processed and where its result stands.
+  // because following a redirect repeats the POST. 301, 302 and 303 are left out on purpose: that is how applications
+  // answer a form they *have* processed, to show its result.
   if (REDIRECTS.has(received.status)) {
     const reason = `redirected with HTTP ${received.status}, not followed: the base URL is wrong`;
     return { kind: 'refused', scope: 'account', retryAfterMs: null, reply: { ...reply, reason } };

@@ -91,6 +91,8 @@ create table sendledger.outbound_message (
   -- Never paid for without a row that says so: from `submitted` on there is a cost, but for rows whose past we only import.
   constraint submitted_has_cost check (
     state not in ('submitted', 'delivered') or cost is not null or coalesce(cost_source in ('imported', 'recovered'), false)),
+  -- Nothing is billed before it was accepted; a final row may take its cost once, by later evidence.
+  constraint cost_has_its_state check (cost is null or state not in ('pending', 'claimed', 'retry', 'unknown')),
   constraint otp_is_never_replayed_by_itself check (message_class <> 'otp' or on_proven_absent = 'stop')
 ) partition by range (created_at);
 
@@ -163,6 +165,7 @@ create index submission_txn on sendledger.submission (provider_txn_id) where pro
 create index submission_poll on sendledger.submission (poll_at) where poll_at is not null;
 
 create table sendledger.provider_message (
+  -- `provider/account`: ids are unique inside it.
   account text not null,
   provider_message_id sendledger.foreign_id not null,
   -- A provider may start its numbering again; a new era keeps the old owner.

@@ -40,6 +40,9 @@ create trigger guard_update before update on sendledger.submission
     or ((old.requested_at, old.lease_token, old.marked_by, old.lease_until)
        is distinct from (new.requested_at, new.lease_token, new.marked_by, new.lease_until)
        and not (old.state = 'open' and new.state = 'marked'))
+    -- An outcome is written with its time and its reason, or it is no outcome: a bare change of state proves nothing.
+    or (old.state in ('marked', 'ambiguous') and new.state is distinct from old.state
+       and (new.responded_at is null or new.outcome_reason is null or new.responded_at is not distinct from old.responded_at))
     or (old.provider_txn_id is not null and new.provider_txn_id is distinct from old.provider_txn_id)
     or (old.raw_reply is not null and new.raw_reply is distinct from old.raw_reply)
     -- An outcome comes with its state: marked or ambiguous to something else, and not in place.

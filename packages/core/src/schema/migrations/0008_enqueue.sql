@@ -42,7 +42,7 @@ create type sendledger.enqueue_answer as (
 -- their new id, never by key, so that a repeat inside one call is not taken for the first.
 -- enable_nestloop is off because the planner takes a JSON array for a hundred rows, and joins a thousand by nested loops.
 -- jit is off because compiling this statement takes seconds where running it takes two milliseconds.
-create function sendledger.enqueue_set(p_messages json, p_first_ord integer) returns setof sendledger.enqueue_answer
+create function sendledger.enqueue_set(p_messages json, p_ords integer[]) returns setof sendledger.enqueue_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off as $enqueue$
 declare
   item record;
@@ -51,7 +51,7 @@ declare
 begin
   for item in
     with given as materialized (
-      select e.ord::integer + p_first_ord - 1 as ord, i.*
+      select coalesce(p_ords[e.ord], e.ord::integer) as ord, i.*
       from json_array_elements(p_messages) with ordinality as e(value, ord)
       cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
         tenant_id text, channel text, message_class text, recipient text, country text, sender_id text,
@@ -101,7 +101,7 @@ begin
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
           when x.message_class is null or x.message_class not in ('otp', 'transactional', 'promotional') then 'message_class:not a class'
           when x.recipient is null or x.recipient = '' or octet_length(x.recipient) > 200 then 'recipient:required, 1 to 200 octets'
-          when x.channel in ('sms', 'whatsapp', 'voice') and x.recipient !~ '^[1-9][0-9]{5,14}$' then 'recipient:not an E.164 number in digits, without plus'
+          when x.channel in ('sms', 'whatsapp', 'voice') and x.recipient !~ '^[1-9][0-9]{6,14}$' then 'recipient:not an E.164 number in digits, without plus'
           when x.country is not null and x.country !~ '^[A-Z]{2}$' then 'country:not an ISO 3166 code'
           when x.event_type is null or x.event_type = '' or octet_length(x.event_type) > 200 then 'event_type:required, 1 to 200 octets'
           when x.event_id is null or x.event_id = '' or octet_length(x.event_id) > 200 then 'event_id:required, 1 to 200 octets'
@@ -198,14 +198,30 @@ begin
 end
 $enqueue$;
 
--- What a program calls. It never raises for data, so that a caller's order is not aborted by our message: what the set
--- cannot take (a NUL, half a surrogate pair, a nesting deeper than the stack) is found by going one by one. A serialization
--- failure or a deadlock is not data, and passes through.
+-- Whether the database can hold one message: a NUL or half a surrogate pair cannot be read out of JSON, and what is nested
+-- deeper than the stack not at all.
+create function sendledger.can_be_read(p_message json) returns boolean
+language plpgsql immutable set search_path = pg_catalog as $read$
+begin
+  perform p_message::jsonb;
+  return true;
+exception when data_exception or program_limit_exceeded then
+  return false;
+end
+$read$;
+
+-- What a program calls. It never raises for data, so that a caller's order is not aborted by our message: what cannot be
+-- stored is sorted out, and the rest goes as one set, since only a set takes its keys in order. A serialization failure or
+-- a deadlock is not data, and passes through.
 create function sendledger.enqueue(p_messages json) returns setof sendledger.enqueue_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $enqueue$
 declare
   elements json[];
+  kept text[] := '{}';
+  ords integer[] := '{}';
+  answers sendledger.enqueue_answer[] := '{}';
   a sendledger.enqueue_answer;
+  element record;
 begin
   if p_messages is null or json_typeof(p_messages) <> 'array' then
     a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'a JSON array of messages is needed';
@@ -213,7 +229,7 @@ begin
     return;
   end if;
   begin
-    return query select * from sendledger.enqueue_set(p_messages, 1);
+    return query select * from sendledger.enqueue_set(p_messages, null);
     return;
   exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
     null;
@@ -227,13 +243,35 @@ begin
     return;
   end;
   for i in 1..cardinality(elements) loop
+    if sendledger.can_be_read(elements[i]) then
+      kept := kept || elements[i]::text;
+      ords := ords || i;
+    else
+      a := null;
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'it holds what the database cannot store';
+      answers := answers || a;
+    end if;
+  end loop;
+  begin
+    return query select * from (
+      select * from sendledger.enqueue_set(('[' || array_to_string(kept, ',') || ']')::json, ords)
+      union all select * from unnest(answers)) both_kinds order by 1;
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    null;
+  end;
+  -- Something that no check here knows. One by one, in the order of the texts, so that two such calls at least agree.
+  for element in
+    select k.value, k.ord from unnest(kept, ords) as k(value, ord) order by k.value
+  loop
     begin
-      return query select * from sendledger.enqueue_set(('[' || elements[i]::text || ']')::json, i);
+      select * into a from sendledger.enqueue_set(('[' || element.value || ']')::json, array[element.ord]);
     exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
       a := null;
-      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
-      return next a;
+      a.ord := element.ord; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
     end;
+    answers := answers || a;
   end loop;
+  return query select * from unnest(answers) order by 1;
 end
 $enqueue$;

@@ -38,9 +38,11 @@ grant update (state, marked_by, requested_at, lease_token, lease_until, responde
 
 grant select, update on sendledger.outbound_message, sendledger.submission to sendledger_reconcile, sendledger_backfill;
 grant select, insert on sendledger.provider_message, sendledger.delivery_receipt to sendledger_reconcile, sendledger_backfill;
-grant update (message_id, message_created_at, applied_at, conflict) on sendledger.delivery_receipt to sendledger_reconcile, sendledger_backfill;
+grant update (message_id, message_created_at, applied_at, conflict, status, cause_class) on sendledger.delivery_receipt to sendledger_reconcile, sendledger_backfill;
 grant select on sendledger.message_key to sendledger_reconcile, sendledger_backfill, sendledger_ops, sendledger_cli;
 grant execute on function sendledger.ensure_months(integer) to sendledger_reconcile;
+-- Their emptiness is measured; a query of the parent would not say in which partition a row lies without reading it.
+grant select on sendledger.outbound_message_default, sendledger.submission_default, sendledger.delivery_receipt_default to sendledger_reconcile;
 
 grant select on all tables in schema sendledger to sendledger_ops, sendledger_cli;
 grant insert, update on sendledger.route, sendledger.lane, sendledger.tenant, sendledger.tenant_route, sendledger.rate_card,
