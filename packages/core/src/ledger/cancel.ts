@@ -74,7 +74,7 @@ export async function cancelOnce(sql: Sql, message: RowRef): Promise<CancelAnswe
       const swept = await countOf(
         sql,
         `update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
-         where m.id = $1 and m.created_at = $2 and m.state in ('pending', 'retry')`,
+         where m.id = $1 and m.created_at = $2 and m.state::text in ('pending', 'retry')`,
         [message.id, message.createdAt],
       );
       return swept === 1 ? 'cancelled' : 'again';

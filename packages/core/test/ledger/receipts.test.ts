@@ -168,18 +168,22 @@ describe('a receipt that cannot be applied yet', () => {
     ).toEqual([{ applied_at: null }]);
   });
 
-  test('a word that nobody mapped changes nothing and stays to be judged again', async ({ database: { pool } }) => {
+  test('a word that nobody mapped changes nothing, is reviewed, and is judged again once it is mapped', async ({
+    database: { pool },
+  }) => {
     const s = await scene(pool);
     const m = await sent(pool, s, 'submitted');
-    expect(await receive(pool, s, [record(m, 'unmapped')])).toMatchObject({ waiting: 1 });
+    const word = { statusWord: `WORD OF ${m.id}` };
+    expect(await receive(pool, s, [record(m, 'unmapped', word)])).toMatchObject({ waiting: 1 });
     expect(await row(pool, m)).toMatchObject({ state: 'submitted', conflict: false });
-    expect(
-      await rowsOf(pool, `select 1 from sendledger.review_item where kind = 'unmapped_status' and resolved_at is null`),
-    ).toHaveLength(1);
-    // The same record, read again after somebody mapped its word.
-    const mapped = { ...record(m, 'unmapped'), status: 'delivered' as const };
+    expect(await rowsOf(pool, 'select kind from sendledger.review_item where route_id = $1', [s.routeId])).toEqual([
+      { kind: 'unmapped_status' },
+    ]);
+    // The same evidence, read again by a program that knows the word.
+    const mapped = record(m, 'delivered', { ...word, deliveredAt: null });
     expect(await receive(pool, s, [mapped])).toMatchObject({ delivered: 1, waiting: 0 });
-    expect(await row(pool, m)).toMatchObject({ state: 'delivered' });
+    expect(await receive(pool, s, [record(m, 'failed', { ...word, deliveredAt: null })])).toMatchObject({ failed: 0 });
+    expect(await row(pool, m)).toMatchObject({ state: 'delivered', conflict: false });
   });
 
   test('a receipt of nobody waits and touches nobody', async ({ database: { pool } }) => {

@@ -36,6 +36,20 @@ export class Explainer implements Sql {
     return this.#client.query(text, values);
   }
 
+  /** For functions that begin and commit by themselves: their transaction is the one this explainer is in. */
+  asPool(): pg.Pool {
+    const client = {
+      query: async (query: string | { text: string; values: unknown[] }) => {
+        if (typeof query !== 'string') return this.query(query.text, query.values);
+        return { rows: [], rowCount: 0, command: query.toUpperCase() };
+      },
+      on: () => client,
+      off: () => client,
+      release: () => undefined,
+    };
+    return { connect: async () => client } as unknown as pg.Pool;
+  }
+
   async #explain(text: string, kind: 'custom' | 'generic', values: unknown[]): Promise<void> {
     const options = kind === 'generic' ? 'generic_plan, format json' : 'format json';
     const [row] = await rowsOf<{ 'QUERY PLAN': [{ Plan: PlanNode }] }>(

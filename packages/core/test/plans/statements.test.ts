@@ -4,8 +4,8 @@ import { describe, expect } from 'vitest';
 import {
   applyOutcomes,
   applyReceipts,
-  CLAIM,
   cancelOnce,
+  claim,
   classGauges,
   endPolls,
   expireUnconfirmed,
@@ -19,13 +19,13 @@ import {
   release,
   releaseClaimedBy,
   rowsOf,
-  type Sql,
+  type SubmissionOutcome,
   strayRows,
   sweepMarkedLeases,
   sweepOpenLeases,
   takeDuePolls,
 } from '../../src/ledger/index.ts';
-import { markRequest, outcomeOf } from '../ledger/on-the-way.ts';
+import { claimRequest, markRequest, outcomeOf } from '../ledger/on-the-way.ts';
 import type { Scene } from '../ledger/scene.ts';
 import { burst, history } from './big-ledger.ts';
 import { type Catalogue, catalogue, Explainer, faults, indexesUsed } from './explain.ts';
@@ -57,7 +57,7 @@ const pick = async (l: Ledger, from: string, limit = 50) =>
   ).map(ref);
 
 interface Case {
-  readonly does: (sql: Sql, l: Ledger) => Promise<unknown>;
+  readonly does: (sql: Explainer, l: Ledger) => Promise<unknown>;
   readonly uses: readonly string[];
   /** Indexes this may read from end to end: they are short, or a LIMIT ends the reading. */
   readonly wholeIndex?: readonly string[];
@@ -68,26 +68,12 @@ const CASES: Readonly<Record<string, Case>> = {
     does: (sql, l) => sql.query(PICK_DUE, [l.scene.routeId, 'transactional', 500, 20_000, true]),
     uses: ['outbound_message_claim'],
   },
-  'the claim writes what it picked': {
+  'the claim, from the gate to the rows it writes': {
     does: async (sql, l) => {
-      const rows = await pick(l, `outbound_message where state = 'pending' and message_class = 'transactional'`, 500);
-      await sql.query(CLAIM, [
-        l.scene.routeId,
-        'transactional',
-        l.scene.worker.id,
-        20_000,
-        1,
-        rows.map(() => 1),
-        rows.map(() => new Date(Date.now() + 3_600_000)),
-        rows.map((r) => r.id),
-        rows[0]?.createdAt,
-        rows[0]?.createdAt,
-        rows.map((_, i) => i + 1),
-        rows.map(() => '0.1225'),
-        rows.map(() => 'INR'),
-      ]);
+      await sql.query('update sendledger.route set max_open_submissions = 10000');
+      expect(await claim(sql.asPool(), claimRequest(l.scene, 'transactional', 500))).toMatchObject({ rows: 500 });
     },
-    uses: ['outbound_message_pkey'],
+    uses: ['outbound_message_claim', 'outbound_message_pkey', 'submission_open'],
   },
   'lanes with work': {
     does: (sql) => lanesWithWork(sql, 'transactional'),
@@ -112,13 +98,47 @@ const CASES: Readonly<Record<string, Case>> = {
       const kinds = ['accepted', 'refused', 'not_sent', 'ambiguous'] as const;
       const outcomes = marks.map((m, i) => outcomeOf(m, kinds[i % 4] ?? 'accepted'));
       expect(await applyOutcomes(sql, outcomes)).toMatchObject({ rows: 400 });
-      const late = marks.filter((_, i) => i % 4 === 3);
-      expect(
-        await applyOutcomes(
-          sql,
-          late.map((m, i) => outcomeOf(m, i % 2 === 0 ? 'accepted' : 'not_sent')),
-        ),
-      ).toMatchObject({ late: 100 });
+    },
+    uses: ['submission_pkey', 'outbound_message_submission'],
+  },
+  'late replies': {
+    does: async (sql, l) => {
+      const lost = await rowsOf<{
+        id: string;
+        created_at: Date;
+        lease_token: string;
+        rows: { id: string; at: string }[];
+      }>(
+        l.pool,
+        `select s.id, s.created_at, s.lease_token, json_agg(json_build_object('id', m.id::text, 'at', m.created_at)) as rows
+         from sendledger.submission s join sendledger.outbound_message m on m.submission_id = s.id
+         where s.state = 'ambiguous' and s.id > 30000 group by s.id, s.created_at, s.lease_token limit 20`,
+      );
+      const outcomes = lost.map((s, i): SubmissionOutcome => {
+        const state = i % 2 === 0 ? 'accepted' : 'refused';
+        return {
+          ...ref(s),
+          leaseToken: s.lease_token,
+          state,
+          reason: state,
+          proof: null,
+          providerTxnId: null,
+          statusCode: null,
+          httpStatus: 200,
+          rawReply: null,
+          pollInMs: null,
+          rows: s.rows.map(({ id, at }) => ({
+            id,
+            createdAt: new Date(at),
+            to: state === 'accepted' ? 'submitted' : 'rejected',
+            reason: state,
+            cause: null,
+            countsAsAttempt: true,
+            retryInMs: null,
+          })),
+        };
+      });
+      expect(await applyOutcomes(sql, outcomes)).toMatchObject({ late: 100 });
     },
     uses: ['submission_pkey', 'outbound_message_submission'],
   },
