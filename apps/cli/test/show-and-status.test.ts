@@ -61,7 +61,7 @@ async function aDeliveredMessage(url: string, pool: pg.Pool): Promise<Record<str
       },
     ]),
   );
-  const origin = { routeId, account: 'default', source: 'poll' as const };
+  const origin = { routeId, provider: 'smsgatewaycenter', account: 'default', source: 'poll' as const };
   const { hashes } = await durably(pool, (sql) =>
     recordReceipts(sql, origin, [
       {
