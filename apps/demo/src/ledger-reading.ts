@@ -2,7 +2,7 @@ import { isFinal, type MessageClass, type MessageState } from '@sendledger/core'
 import { ledgerSummary, rowsOf, type Sql } from '@sendledger/core/ledger';
 import { SIMULATED_CURRENCY } from './provider.ts';
 
-export type Counts = Readonly<Partial<Record<MessageState, number>>>;
+type Counts = Readonly<Partial<Record<MessageState, number>>>;
 
 /** The ledger at one moment. */
 export interface LedgerReading {

@@ -3,7 +3,7 @@ import { createLogUpdate } from 'log-update';
 import type { LedgerReading } from './ledger-reading.ts';
 
 /** What is shown while a run goes on. */
-export interface Snapshot {
+interface Snapshot {
   readonly ledger: LedgerReading;
   readonly created: number;
   /** How many there will be; null when nobody knows. */

@@ -16,7 +16,7 @@ export const FIND_BY_INDEX = `select f.id, f.created_at from (
     (select m.id, m.created_at from sendledger.outbound_message m where m.recipient = $1 order by m.created_at desc limit 20)
     union
     select p.message_id, p.message_created_at from sendledger.provider_message p
-    where p.provider_message_id = $1 and p.account in (select r.account from sendledger.route r)
+    where p.provider_message_id = $1 and p.account in (select r.provider || '/' || r.account from sendledger.route r)
     union
     (select m.id, m.created_at from sendledger.submission s
      join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at
