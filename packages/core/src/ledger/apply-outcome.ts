@@ -57,7 +57,7 @@ export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at
 
 export const SETTLE_SUBMISSIONS = `update sendledger.submission s
   set (state, responded_at, outcome_reason, outcome_proof, provider_txn_id, provider_status_code, http_status, raw_reply, poll_at) = (
-    select (($4::text[])[x.pos])::sendledger.submission_state, clock_timestamp(), ($5::text[])[x.pos], ($6::text[])[x.pos], coalesce(($7::text[])[x.pos], s.provider_txn_id),
+    select (($4::text[])[x.pos])::sendledger.submission_state, greatest(now(), s.responded_at + interval '1 microsecond'), ($5::text[])[x.pos], ($6::text[])[x.pos], coalesce(($7::text[])[x.pos], s.provider_txn_id),
       ($8::text[])[x.pos], (($9::integer[])[x.pos])::smallint, coalesce(s.raw_reply, ($10::bytea[])[x.pos]),
       now() + ($11::double precision[])[x.pos] * interval '1 ms'
     from (select array_position($1::bigint[], s.id) as pos) x)
