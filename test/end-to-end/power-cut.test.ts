@@ -22,7 +22,8 @@ describe('Postgres ends at once, with synchronous_commit off by default', () => 
     const pool = new pg.Pool({ connectionString: url });
     pool.on('error', () => undefined);
     pool.on('connect', (client) => client.on('error', () => undefined));
-    await pool.query(`alter database ${name} set synchronous_commit = off`);
+    // Of the role that logs in; the apps act as their own roles behind it.
+    await pool.query('alter role postgres set synchronous_commit = off');
     const database: TestDatabase = { name, url, pool, urlFor: (role) => urlFor(url, { role }) };
     await furnish(database);
 

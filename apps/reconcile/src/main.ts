@@ -43,6 +43,5 @@ await runApp('reconcile', read, (context) => {
     log,
     upkeepRound(context, settings.SENDLEDGER_MONTHS_AHEAD),
   );
-  context.wakeUps.listen('reconcile', () => reports.nudge());
   return { loops: [sweep, reports, upkeep], rest: async () => adapter.close() };
 });

@@ -4,6 +4,7 @@ import {
   durably,
   endPolls,
   expireUnconfirmed,
+  type MovedRow,
   RECEIPTS_AT_ONCE,
   type ReceiptOrigin,
   type ReceiptRecord,
@@ -12,6 +13,7 @@ import {
 } from '@sendledger/core/ledger';
 import type { Adapter, ProviderRecord, ReportAnswer } from '@sendledger/gateway';
 import { type AppContext, Batcher, Counter, type Round } from '@sendledger/worker';
+import { movedLine } from './moved-line.ts';
 
 export interface ReportPolicy {
   readonly concurrency: number;
@@ -124,7 +126,9 @@ export class ReportReader {
     for (let at = 0; at < records.length; at += RECEIPTS_AT_ONCE) {
       const some = records.slice(at, at + RECEIPTS_AT_ONCE);
       const { hashes, fresh } = await durably(pool, (sql) => recordReceipts(sql, origin, some));
-      const applied = await durably(pool, (sql) => applyReceipts(sql, origin, hashes));
+      const moved: MovedRow[] = [];
+      const applied = await durably(pool, (sql) => applyReceipts(sql, origin, hashes, (row) => moved.push(row)));
+      for (const row of moved) log.info(movedLine(row), 'receipt_applied');
       total.fresh += fresh;
       total.delivered += applied.delivered;
       total.failed += applied.failed;
@@ -132,15 +136,14 @@ export class ReportReader {
       total.waiting += applied.waiting;
     }
     const polls = looks.map(({ poll }) => poll);
-    const expired = await durably(pool, async (sql) => {
-      // Only after this last look.
-      const rows = await expireUnconfirmed(
+    // Only after this last look. Apart from what follows: the submission comes before its messages in the order of locks.
+    const expired = await durably(pool, (sql) =>
+      expireUnconfirmed(
         sql,
         polls.map((poll) => poll.id),
-      );
-      await endPolls(sql, polls);
-      return rows;
-    });
+      ),
+    );
+    await durably(pool, (sql) => endPolls(sql, polls));
     this.#receipts.inc({ effect: 'delivered' }, total.delivered);
     this.#receipts.inc({ effect: 'failed' }, total.failed);
     this.#receipts.inc({ effect: 'conflict' }, total.conflicts);

@@ -1,5 +1,6 @@
-import { durably, expireUnsubmitted, sweepMarkedLeases, sweepOpenLeases } from '@sendledger/core/ledger';
+import { durably, expireUnsubmitted, type MovedRow, sweepMarkedLeases, sweepOpenLeases } from '@sendledger/core/ledger';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
+import { movedLine } from './moved-line.ts';
 
 /**
  * What the clock moves: leases that ran out before the mark give their rows back, those that ran out after it leave them
@@ -16,10 +17,13 @@ export function sweepRound(context: AppContext, batch: number): () => Promise<Ro
   return async () => {
     const released = await durably(context.pool, (sql) => sweepOpenLeases(sql, batch));
     if (released.submissions > 0) context.log.warn(released, 'lease_released');
-    const lost = await durably(context.pool, (sql) => sweepMarkedLeases(sql, batch));
-    if (lost.submissions > 0) context.log.error(lost, 'lease_lost');
-    const expired = await durably(context.pool, (sql) => expireUnsubmitted(sql, batch));
-    if (expired > 0) context.log.warn({ rows: expired }, 'expired_unsubmitted');
+    // Collected inside and logged after the commit: a line says what is so.
+    const unknown: MovedRow[] = [];
+    const lost = await durably(context.pool, (sql) => sweepMarkedLeases(sql, batch, (row) => unknown.push(row)));
+    for (const row of unknown) context.log.error(movedLine(row), 'lease_lost');
+    const late: MovedRow[] = [];
+    const expired = await durably(context.pool, (sql) => expireUnsubmitted(sql, batch, (row) => late.push(row)));
+    for (const row of late) context.log.warn(movedLine(row), 'expired_unsubmitted');
 
     swept.inc({ sweep: 'released' }, released.rows);
     swept.inc({ sweep: 'unknown' }, lost.rows);

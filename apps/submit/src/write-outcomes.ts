@@ -64,7 +64,9 @@ async function setApart(
       if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
     }
   }
-  // Not even without the provider's words: the lease ends in `unknown`, and a person looks at what came.
+  // Not even without the provider's words: the rows are unknown, and a person looks at what came. Should even that fail, the
+  // lease ends the same way.
+  const settled = await durably(pool, (sql) => applyOutcomes(sql, [allUnknown(bare)])).catch(() => null);
   log.error({ err: cause, submission: outcome.id }, 'outcome_not_writable');
   const review = durably(pool, (sql) =>
     openReview(sql, {
@@ -80,7 +82,29 @@ async function setApart(
   );
   // The log line above has it; the others must not suffer.
   await review.catch((err) => log.warn({ err, submission: outcome.id }, 'review_not_opened'));
-  return { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+  return settled ?? { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+}
+
+/** What is left to say when nothing else can be stored: nobody knows. */
+function allUnknown(outcome: SubmissionOutcome): SubmissionOutcome {
+  return {
+    ...outcome,
+    state: 'ambiguous',
+    reason: 'outcome_not_writable',
+    proof: null,
+    providerTxnId: null,
+    statusCode: null,
+    rawReply: null,
+    pollInMs: null,
+    rows: outcome.rows.map((row) => ({
+      ...row,
+      to: 'unknown',
+      reason: 'outcome_not_writable',
+      cause: null,
+      countsAsAttempt: true,
+      retryInMs: null,
+    })),
+  };
 }
 
 /** The same outcome with only what the ledger itself wrote: bad bytes come from outside. */

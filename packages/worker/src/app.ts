@@ -62,8 +62,11 @@ export async function runApp(
   }
 }
 
+/** An error of ours says what to do; one of the system (a port that is taken) says what happened. */
 const oneLine = (error: unknown) =>
-  error instanceof SendledgerError ? error.message : `sendledger: ${(error as Error)?.stack ?? String(error)}`;
+  error instanceof SendledgerError
+    ? error.message
+    : `sendledger: ${error instanceof Error ? error.message : String(error)}`.replaceAll(/\s*\n\s*/g, ' ');
 
 async function bringUp(
   name: string,
@@ -92,7 +95,6 @@ async function bringUp(
   pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));
   await assertReady(pool);
 
-  const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
   const wakeUps = createWakeUps(settings.REDIS_URL, log);
   const registry = createRegistry(name);
   new Gauge({
@@ -103,20 +105,22 @@ async function bringUp(
       this.set(wakeUps.failures);
     },
   });
-  const app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry });
 
+  let app: RunningApp | undefined;
   let stopping = false;
   let stoppingSince = 0;
+  // Before the process is registered: a port that is taken must leave nothing behind.
   const health = await startHealth({
     host: settings.SENDLEDGER_HEALTH_HOST,
     port: settings.SENDLEDGER_HEALTH_PORT,
     registry,
     alive: () => {
-      const stuck = app.loops.find((loop) => loop.quietMs > STUCK_AFTER_MS);
+      const stuck = app?.loops.find((loop) => loop.quietMs > STUCK_AFTER_MS);
       return stuck === undefined ? null : `loop ${stuck.name} has not ended a round for ${stuck.quietMs} ms`;
     },
     ready: async () => {
       if (stopping) return 'shutting down';
+      if (app === undefined) return 'starting';
       try {
         await rowsOf(pool, 'select 1');
         return null;
@@ -126,11 +130,14 @@ async function bringUp(
     },
     degraded: () => (wakeUps.up === false ? 'Redis is down: working by polling' : null),
   });
+  const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
+  app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry });
+  const { loops, rest } = app;
 
   const beat = setInterval(() => {
     beatWorker(pool, worker.id).catch((err) => log.warn({ err }, 'beat_failed'));
   }, BEAT_MS);
-  for (const loop of app.loops) loop.start();
+  for (const loop of loops) loop.start();
   log.info({ worker: worker.id, health: health.url, redis: wakeUps.up !== null }, 'started');
 
   const stop = async (signal: string) => {
@@ -148,8 +155,8 @@ async function bringUp(
       process.exit(1);
     });
     try {
-      await Promise.all(app.loops.map((loop) => loop.stop()));
-      await app.rest?.(deadline);
+      await Promise.all(loops.map((loop) => loop.stop()));
+      await rest?.(deadline);
       await endWorker(pool, worker.id);
     } catch (err) {
       log.error({ err }, 'shutdown_failed');

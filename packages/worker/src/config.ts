@@ -46,16 +46,32 @@ export const WORKER_SETTINGS = {
 
 export type WorkerSettings = z.infer<z.ZodObject<typeof WORKER_SETTINGS>>;
 
+/** It goes into a form or a header; the provider's own client encodes a password twice. */
+const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks');
+
 /** The provider account this process sends through. */
 export const SMSGATEWAYCENTER_SETTINGS = {
-  SMSGATEWAYCENTER_BASE_URL: url('http:', 'https:').default('https://unify.smsgateway.center'),
-  SMSGATEWAYCENTER_USERID: z.string().min(1, 'must not be empty'),
-  SMSGATEWAYCENTER_PASSWORD: z.string().min(1).optional(),
-  SMSGATEWAYCENTER_APIKEY: z.string().min(1).optional(),
+  SMSGATEWAYCENTER_BASE_URL: url('http:', 'https:')
+    .refine(
+      (value) => {
+        const parsed = URL.parse(value);
+        return (
+          parsed === null || (parsed.username === '' && parsed.password === '' && parsed.search + parsed.hash === '')
+        );
+      },
+      { message: 'must not carry credentials, a query or a fragment' },
+    )
+    .default('https://unify.smsgateway.center'),
+  SMSGATEWAYCENTER_USERID: credential,
+  SMSGATEWAYCENTER_PASSWORD: credential.optional(),
+  SMSGATEWAYCENTER_APIKEY: credential.optional(),
   /** Routes name this account; it is not a credential. */
   SMSGATEWAYCENTER_ACCOUNT: z.string().min(1).default('default'),
   /** The report's path: the vendor's pages print it in singular and in plural. */
-  SMSGATEWAYCENTER_REPORT_PATH: z.string().startsWith('/').default('/SMSApi/report/status'),
+  SMSGATEWAYCENTER_REPORT_PATH: z
+    .string()
+    .regex(/^\/[\w/.-]+$/, 'must be an absolute path')
+    .default('/SMSApi/report/status'),
 };
 
 /** Exactly one way in is enough, and one is needed. */
@@ -74,6 +90,7 @@ export type Problem = (variable: string, message: string) => void;
  * Reads the environment once. All problems are reported together, each with its variable's name; values are never shown,
  * since one of them may be a credential. An empty variable counts as unset.
  *
+ * @param check looks at several settings together; one that is not usable is undefined there, and compares as false.
  * @throws SendledgerError SENDLEDGER_CONFIG
  */
 export function readSettings<Shape extends z.ZodRawShape>(
@@ -87,15 +104,19 @@ export function readSettings<Shape extends z.ZodRawShape>(
       .filter(([, value]) => value !== undefined && value !== ''),
   );
   const problems: string[] = [];
-  const parsed = z.object(shape).safeParse(given);
-  if (!parsed.success) {
-    for (const issue of parsed.error.issues) {
-      const name = String(issue.path[0]);
-      problems.push(`${name} ${given[name] === undefined ? 'must be set' : sentence(issue.message)}`);
-    }
-  } else check(parsed.data, (variable, message) => problems.push(`${variable} ${message}`));
-  if (!parsed.success || problems.length > 0) throw new SendledgerError('SENDLEDGER_CONFIG', `${problems.join('; ')}.`);
-  return parsed.data;
+  // Each by itself, so that a check over several still sees those that are right.
+  const settings: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(shape)) {
+    const parsed = z.safeParse(setting, given[name]);
+    if (parsed.success) settings[name] = parsed.data;
+    else
+      for (const issue of parsed.error.issues)
+        problems.push(`${name} ${given[name] === undefined ? 'must be set' : sentence(issue.message)}`);
+  }
+  const complete = settings as z.infer<z.ZodObject<Shape>>;
+  check(complete, (variable, message) => problems.push(`${variable} ${message}`));
+  if (problems.length > 0) throw new SendledgerError('SENDLEDGER_CONFIG', `${problems.join('; ')}.`);
+  return complete;
 }
 
 /** zod starts its own messages with a capital; ours follow a variable's name. */

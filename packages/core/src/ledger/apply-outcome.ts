@@ -191,29 +191,28 @@ async function moveUnknown(sql: Sql, outcomes: readonly SubmissionOutcome[]): Pr
   let moved = 0;
   const ids = outcomes.map((o) => o.id);
   const accepted = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'submitted'));
-  if (accepted.length > 0)
+  for (const rows of inChunks(accepted))
     moved += await countOf(sql, LATE_ACCEPTED, [
-      ...rowKeys(accepted),
+      ...rowKeys(rows),
       ids,
       outcomes.map((o) => o.providerTxnId),
       outcomes.map((o) => o.statusCode),
     ]);
   const absent = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry'));
-  if (absent.length > 0) {
+  for (const rows of inChunks(absent))
     moved += await countOf(sql, LATE_ABSENT, [
-      ...rowKeys(absent),
+      ...rowKeys(rows),
       ids,
-      absent.map((r) => `late_${r.reason ?? 'refusal'}`),
-      absent.map((r) => r.cause),
+      rows.map((r) => `late_${r.reason ?? 'refusal'}`),
+      rows.map((r) => r.cause),
     ]);
-    // What was proven not sent is not lost: until it is sent again by itself, a person is told.
-    for (const row of absent.filter((r) => r.to === 'retry'))
-      await openReview(sql, {
-        kind: 'proven_not_sent',
-        subject: `message ${row.id}`,
-        message: row,
-        evidence: { reason: row.reason, remedy: 'enqueue it again if it is still wanted' },
-      });
-  }
+  // What was proven not sent is not lost: until it is sent again by itself, a person is told.
+  for (const row of absent.filter((r) => r.to === 'retry'))
+    await openReview(sql, {
+      kind: 'proven_not_sent',
+      subject: `message ${row.id}`,
+      message: row,
+      evidence: { reason: row.reason, remedy: 'enqueue it again if it is still wanted' },
+    });
   return moved;
 }

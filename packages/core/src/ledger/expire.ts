@@ -1,8 +1,13 @@
-import { countOf, type Sql } from './sql.ts';
+import { MOVED_ROW, type MovedRow } from './identity.ts';
+import { countOf, rowsOf, type Sql } from './sql.ts';
 
 /** pending|retry → expired where `submit_by` passed: the message is worthless now, and is counted rather than sent late. */
-export async function expireUnsubmitted(sql: Sql, limit: number): Promise<number> {
-  return countOf(
+export async function expireUnsubmitted(
+  sql: Sql,
+  limit: number,
+  moved: (row: MovedRow) => void = () => undefined,
+): Promise<number> {
+  const rows = await rowsOf<MovedRow>(
     sql,
     `with late as materialized (
        select m.id, m.created_at from sendledger.outbound_message m
@@ -13,9 +18,12 @@ export async function expireUnsubmitted(sql: Sql, limit: number): Promise<number
      set state = 'expired', updated_at = now(), state_reason = coalesce(m.state_reason, 'submit_by_passed')
      where m.id = any (array(select l.id from late l))
        and m.created_at >= (select min(l.created_at) from late l) and m.created_at <= (select max(l.created_at) from late l)
-       and m.state::text in ('pending', 'retry')`,
+       and m.state::text in ('pending', 'retry')
+     returning ${MOVED_ROW}`,
     [limit],
   );
+  for (const row of rows) moved(row);
+  return rows.length;
 }
 
 /**

@@ -27,3 +27,14 @@ export function rowKeys(refs: readonly RowRef[]): [string[], Date, Date] {
   if (refs.length === 0) return [[], new Date(0), new Date(0)];
   return [refs.map((ref) => ref.id), new Date(earliest), new Date(latest)];
 }
+
+/** A row that a statement moved, as a log line names it. */
+export interface MovedRow {
+  readonly attemptKey: string;
+  readonly state: string;
+  readonly reason: string | null;
+  readonly submissionId: string | null;
+}
+
+/** `returning` this to get {@link MovedRow}s. */
+export const MOVED_ROW = `m.attempt_key as "attemptKey", m.state::text as state, m.state_reason as reason, m.submission_id as "submissionId"`;

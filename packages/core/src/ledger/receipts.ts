@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { judgeReceipt, type ReceiptStatus } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
-import { type RowRef, rowKeys } from './identity.ts';
+import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { dictionary } from './row-values.ts';
 import { rowsOf, type Sql } from './sql.ts';
@@ -146,12 +146,13 @@ export const RECEIPTS_AT_ONCE = 500;
 /**
  * Applies stored receipts that were not applied yet, named by their hashes: matches each to its row by the provider's
  * message id or by transaction and recipient, moves the row, and marks the receipt applied. Idempotent; any order of the
- * same receipts ends in the same row as long as the finals agree.
+ * same receipts ends in the same row as long as the finals agree. `moved` is told of each row, for the log.
  */
 export async function applyReceipts(
   sql: Sql,
   origin: ReceiptOrigin,
   hashes: readonly Buffer[],
+  moved: (row: MovedRow) => void = () => undefined,
 ): Promise<AppliedReceipts> {
   const receipts = await lockUnapplied(sql, hashes);
   if (receipts.length === 0) return { delivered: 0, failed: 0, conflicts: 0, waiting: 0 };
@@ -211,7 +212,7 @@ export async function applyReceipts(
 
   await acceptUnknown(sql, accepted);
   await learnMessageIds(sql, origin, done, targets);
-  await finish(sql, moves);
+  for (const row of await finish(sql, moves)) moved(row);
   await flagConflicts(sql, origin, conflicting);
   await markApplied(sql, done);
   return {
@@ -284,7 +285,7 @@ async function match(
   const byPair = new Map<string, RowRef>();
   if (submissions.length > 0) {
     const txnOf = new Map(submissions.map((s) => [s.id, s.provider_txn_id]));
-    const [ids, earliest] = rowKeys(submissions.map((s) => ({ id: s.id, createdAt: s.created_at })));
+    const ids = submissions.map((s) => s.id);
     const open = await rowsOf<{ id: string; created_at: Date; submission_id: string; recipient: string }>(
       sql,
       `select m.id, m.created_at, m.submission_id, m.recipient from sendledger.outbound_message m
@@ -301,9 +302,8 @@ async function match(
       const closed = await rowsOf<{ id: string; created_at: Date; submission_id: string; recipient: string }>(
         sql,
         `select m.id, m.created_at, m.submission_id, m.recipient from sendledger.outbound_message m
-         where m.recipient = any ($1::text[]) and m.created_at >= $2::timestamptz - interval '62 days'
-           and m.submission_id = any ($3::bigint[])`,
-        [recipients, earliest, ids],
+         where m.recipient = any ($1::text[]) and m.submission_id = any ($2::bigint[])`,
+        [recipients, ids],
       );
       for (const m of closed)
         byPair.set(`${txnOf.get(m.submission_id)} ${m.recipient}`, { id: m.id, createdAt: m.created_at });
@@ -436,18 +436,20 @@ async function learnMessageIds(
 async function finish(
   sql: Sql,
   moves: readonly { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[],
-): Promise<void> {
-  if (moves.length === 0) return;
+): Promise<MovedRow[]> {
+  if (moves.length === 0) return [];
   const causes = dictionary(moves.map((m) => m.receipt.cause));
   const classes = dictionary(moves.map((m) => m.receipt.causeClass));
-  await sql.query(
+  return rowsOf<MovedRow>(
+    sql,
     `update sendledger.outbound_message m
      set (state, delivered_at, provider_cause, state_reason, updated_at, reconciled_at) = (
        select x.state, case when x.state = 'delivered' then ($5::timestamptz[])[x.pos] end,
          coalesce(($8::text[])[($6::integer[])[x.pos]], m.provider_cause), ($9::text[])[($7::integer[])[x.pos]], now(), now()
        from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state
          from (select array_position($1::bigint[], m.id) as pos) p) x)
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'
+     returning ${MOVED_ROW}`,
     [
       ...rowKeys(moves.map((m) => m.ref)),
       moves.map((m) => m.to),

@@ -1,6 +1,6 @@
-import { rowKeys } from './identity.ts';
+import { MOVED_ROW, type MovedRow, rowKeys } from './identity.ts';
 import { type Released, release } from './release.ts';
-import { countOf, rowsOf, type Sql } from './sql.ts';
+import { rowsOf, type Sql } from './sql.ts';
 
 /**
  * Before the mark: a lease that ran out, or a `not_after` that passed, gives the rows back. Nothing was sent, since nothing
@@ -27,9 +27,13 @@ export interface LostTrack {
 
 /**
  * After the mark: a lease that ran out means that nobody can say whether the request left. The submission is ambiguous, its
- * rows are unknown, and only evidence moves them. Never back to pending.
+ * rows are unknown, and only evidence moves them. Never back to pending. `moved` is told of each row, for the log.
  */
-export async function sweepMarkedLeases(sql: Sql, limit: number): Promise<LostTrack> {
+export async function sweepMarkedLeases(
+  sql: Sql,
+  limit: number,
+  moved: (row: MovedRow) => void = () => undefined,
+): Promise<LostTrack> {
   const lost = await rowsOf<{ id: string; created_at: Date; requested_at: Date }>(
     sql,
     `with expired as materialized (
@@ -47,13 +51,15 @@ export async function sweepMarkedLeases(sql: Sql, limit: number): Promise<LostTr
   );
   if (lost.length === 0) return { submissions: 0, rows: 0 };
   const [ids] = rowKeys(lost.map((s) => ({ id: s.id, createdAt: s.created_at })));
-  const rows = await countOf(
+  const rows = await rowsOf<MovedRow>(
     sql,
     `update sendledger.outbound_message m
      set state = 'unknown', state_reason = 'lease_expired', attempt_count = m.attempt_count + 1, updated_at = now(),
          requested_at = ($2::timestamptz[])[array_position($1::bigint[], m.submission_id)]
-     where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'`,
+     where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'
+     returning ${MOVED_ROW}`,
     [ids, lost.map((s) => s.requested_at)],
   );
-  return { submissions: lost.length, rows };
+  for (const row of rows) moved(row);
+  return { submissions: lost.length, rows: rows.length };
 }

@@ -32,6 +32,7 @@ function legalUnderSubmission(): string {
 /** Columns that say what is sent and to whom: frozen from the first claim. */
 const CONTENT = [
   'recipient',
+  'country',
   'channel',
   'message_class',
   'sender_id',
@@ -80,7 +81,8 @@ const RULES: readonly { name: string; breaks: string; says: string }[] = [
   },
   {
     name: 'reason',
-    breaks: `new.state_reason is null and (${pairNeedingReason()})`,
+    // Its own reason: an unknown row already carries one, which says why it is unknown.
+    breaks: `(new.state_reason is null or new.state_reason is not distinct from old.state_reason) and (${pairNeedingReason()})`,
     says: "format('%s -> %s on outbound_message %s needs a stored reason', old.state, new.state, old.id)",
   },
   {
@@ -109,7 +111,8 @@ const RULES: readonly { name: string; breaks: string; says: string }[] = [
   },
   {
     name: 'route',
-    breaks: "old.route_id is distinct from new.route_id and old.state not in ('pending', 'retry')",
+    breaks:
+      "(old.route_id, old.provider) is distinct from (new.route_id, new.provider) and old.state not in ('pending', 'retry')",
     says: "format('the route of outbound_message %s is frozen outside pending and retry', old.id)",
   },
   {

@@ -101,11 +101,12 @@ test('many cancellations among claims, marks, shutdowns and sweeps of the same r
     pool,
     Array.from({ length: 60 }, (_, i) => ({ route: s.name, recipient: `9190000001${String(i).padStart(2, '0')}` })),
   );
-  let cancelled = 0;
+  let answered = 0;
   let marked = 0;
+  let asking = true;
   // Until every cancellation has its answer the others keep moving the rows to and fro; one lease in two runs out at once.
   const meanwhile = async (work: (turn: number) => Promise<unknown>) => {
-    for (let turn = 0; cancelled < messages.length; turn++) await work(turn);
+    for (let turn = 0; asking; turn++) await work(turn);
   };
   const cancelAll = async (own: readonly EnqueuedRow[]) => {
     for (const message of own) {
@@ -116,14 +117,16 @@ test('many cancellations among claims, marks, shutdowns and sweeps of the same r
         reason: 'changed my mind',
       });
       expect(['cancelled', 'too_late']).toContain(answer);
-      cancelled++;
+      answered++;
       // A mark now and then, so that some of them come too late.
-      if (cancelled % 20 === 0) marked += (await markNext(pool, markRequest(s, 'transactional', 1))).length;
+      if (answered % 20 === 0) marked += (await markNext(pool, markRequest(s, 'transactional', 1))).length;
     }
   };
   const third = (n: number) => messages.filter((_, i) => i % 3 === n);
   const work: Promise<unknown>[] = [
-    ...[0, 1, 2].map((n) => cancelAll(third(n))),
+    Promise.all([0, 1, 2].map((n) => cancelAll(third(n)))).finally(() => {
+      asking = false;
+    }),
     meanwhile((turn) => claim(pool, { ...claimRequest(s), limit: 7, leaseMs: turn % 2 === 0 ? 0 : 600_000 })),
     meanwhile((turn) => claim(pool, { ...claimRequest(s), limit: 5, leaseMs: turn % 2 === 0 ? 600_000 : 0 })),
     meanwhile(() => durably(pool, (sql) => sweepOpenLeases(sql, 4))),

@@ -65,7 +65,7 @@ export async function history(pool: pg.Pool): Promise<Scene> {
   });
   await pool.query(
     `insert into sendledger.provider_message (account, provider_message_id, message_id, message_created_at)
-     select 'default', m.provider_message_id, m.id, m.created_at from sendledger.outbound_message m
+     select 'smsgatewaycenter/default', m.provider_message_id, m.id, m.created_at from sendledger.outbound_message m
      where m.provider_message_id is not null and m.submission_id > ${SUBMISSIONS} / 2`,
   );
   await pool.query(

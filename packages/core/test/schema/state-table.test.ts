@@ -193,3 +193,49 @@ describe('what may be inserted', () => {
       expect(await asImport(pool, (sql) => insert(sql, { ...columns, business_key: 'by import' }))).toBeUndefined();
     });
 });
+
+/** The state table of docs/protocol.md written out once more, so that a wrong line in the source of the trigger shows. */
+const WRITTEN_OUT = `
+  pending    -> claimed(open) expired cancelled
+  claimed    -> pending(released) retry(refused,not_sent) submitted(accepted) rejected(accepted,refused) unknown(accepted,ambiguous)
+  retry      -> claimed(open) expired cancelled
+  submitted  -> delivered failed expired
+  unknown    -> submitted failed!
+`;
+
+test('the table in the source is the table that is documented', () => {
+  const lines = [...new Set(TRANSITIONS.map((t) => t.from))].map((from) => {
+    const moves = TRANSITIONS.filter((t) => t.from === from).map(
+      (t) => `${t.to}${t.under === undefined ? '' : `(${t.under.join(',')})`}${t.needsReason === true ? '!' : ''}`,
+    );
+    return `  ${from.padEnd(10)} -> ${moves.join(' ')}`;
+  });
+  expect(`\n${lines.join('\n')}\n`).toBe(WRITTEN_OUT);
+});
+
+test('unknown -> failed needs a reason of its own: the one that says why it is unknown is none', async ({
+  database: { pool },
+}) => {
+  const { routeId } = await scene(pool);
+  const row = await asImport(pool, async (sql) => {
+    const submission = asRow(await insertRow(sql, 'submission', submissionIn('ambiguous', routeId)));
+    return asRow(
+      await insertRow(sql, 'outbound_message', {
+        ...messageIn('unknown', routeId, submission),
+        state_reason: 'lease_expired',
+      }),
+    );
+  });
+  const key = [row.id, row.created_at];
+  const client = await pool.connect();
+  try {
+    await client.query('begin');
+    const bare = `update sendledger.outbound_message set state = 'failed' where id = $1 and created_at = $2`;
+    expect(await refusalOf(client, bare, key)).toMatchObject({ constraint: 'guard: reason' });
+    const told = `update sendledger.outbound_message set state = 'failed', state_reason = 'proven_absent' where id = $1 and created_at = $2`;
+    expect(await refusalOf(client, told, key)).toBeUndefined();
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});

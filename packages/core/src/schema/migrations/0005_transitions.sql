@@ -12,13 +12,13 @@ begin
       or (old.state = 'unknown' and new.state in ('submitted', 'failed'))) then
     raise exception using errcode = '23514', constraint = 'guard: state', message = format('illegal transition %s -> %s on outbound_message %s', old.state, new.state, old.id);
   end if;
-  if new.state_reason is null and ((old.state = 'unknown' and new.state = 'failed')) then
+  if (new.state_reason is null or new.state_reason is not distinct from old.state_reason) and ((old.state = 'unknown' and new.state = 'failed')) then
     raise exception using errcode = '23514', constraint = 'guard: reason', message = format('%s -> %s on outbound_message %s needs a stored reason', old.state, new.state, old.id);
   end if;
   if (old.id, old.created_at, old.tenant_id, old.business_key, old.attempt_key, old.event_type, old.event_id, old.replaces_id, old.replaces_created_at) is distinct from (new.id, new.created_at, new.tenant_id, new.business_key, new.attempt_key, new.event_type, new.event_id, new.replaces_id, new.replaces_created_at) then
     raise exception using errcode = '23514', constraint = 'guard: identity', message = format('the identity of outbound_message %s is frozen', old.id);
   end if;
-  if (old.claimed_at is not null or old.state not in ('pending', 'retry')) and (old.recipient, old.channel, old.message_class, old.sender_id, old.body, old.encoding, old.segments, old.template_id, old.template_version, old.template_params, old.dlt_entity_id, old.dlt_template_id) is distinct from (new.recipient, new.channel, new.message_class, new.sender_id, new.body, new.encoding, new.segments, new.template_id, new.template_version, new.template_params, new.dlt_entity_id, new.dlt_template_id)
+  if (old.claimed_at is not null or old.state not in ('pending', 'retry')) and (old.recipient, old.country, old.channel, old.message_class, old.sender_id, old.body, old.encoding, old.segments, old.template_id, old.template_version, old.template_params, old.dlt_entity_id, old.dlt_template_id) is distinct from (new.recipient, new.country, new.channel, new.message_class, new.sender_id, new.body, new.encoding, new.segments, new.template_id, new.template_version, new.template_params, new.dlt_entity_id, new.dlt_template_id)
       and not (old.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded') and current_user = 'sendledger_owner') then
     raise exception using errcode = '23514', constraint = 'guard: content', message = format('recipient and content of outbound_message %s are frozen since its first claim', old.id);
   end if;
@@ -30,7 +30,7 @@ begin
       and not (old.state = 'claimed' and new.state = 'pending' and new.submission_id is null) then
     raise exception using errcode = '23514', constraint = 'guard: submission', message = format('submission_id of outbound_message %s changes only with a claim or a release', old.id);
   end if;
-  if old.route_id is distinct from new.route_id and old.state not in ('pending', 'retry') then
+  if (old.route_id, old.provider) is distinct from (new.route_id, new.provider) and old.state not in ('pending', 'retry') then
     raise exception using errcode = '23514', constraint = 'guard: route', message = format('the route of outbound_message %s is frozen outside pending and retry', old.id);
   end if;
   if (old.quoted_units, old.quoted_cost, old.quoted_currency) is distinct from (new.quoted_units, new.quoted_cost, new.quoted_currency)
@@ -72,11 +72,11 @@ create trigger guard_update before update on sendledger.outbound_message
       or (old.state = 'submitted' and new.state in ('delivered', 'failed', 'expired'))
       or (old.state = 'unknown' and new.state in ('submitted', 'failed'))))
     or
-    (new.state_reason is null and ((old.state = 'unknown' and new.state = 'failed')))
+    ((new.state_reason is null or new.state_reason is not distinct from old.state_reason) and ((old.state = 'unknown' and new.state = 'failed')))
     or
     ((old.id, old.created_at, old.tenant_id, old.business_key, old.attempt_key, old.event_type, old.event_id, old.replaces_id, old.replaces_created_at) is distinct from (new.id, new.created_at, new.tenant_id, new.business_key, new.attempt_key, new.event_type, new.event_id, new.replaces_id, new.replaces_created_at))
     or
-    ((old.claimed_at is not null or old.state not in ('pending', 'retry')) and (old.recipient, old.channel, old.message_class, old.sender_id, old.body, old.encoding, old.segments, old.template_id, old.template_version, old.template_params, old.dlt_entity_id, old.dlt_template_id) is distinct from (new.recipient, new.channel, new.message_class, new.sender_id, new.body, new.encoding, new.segments, new.template_id, new.template_version, new.template_params, new.dlt_entity_id, new.dlt_template_id)
+    ((old.claimed_at is not null or old.state not in ('pending', 'retry')) and (old.recipient, old.country, old.channel, old.message_class, old.sender_id, old.body, old.encoding, old.segments, old.template_id, old.template_version, old.template_params, old.dlt_entity_id, old.dlt_template_id) is distinct from (new.recipient, new.country, new.channel, new.message_class, new.sender_id, new.body, new.encoding, new.segments, new.template_id, new.template_version, new.template_params, new.dlt_entity_id, new.dlt_template_id)
       and not (old.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded') and current_user = 'sendledger_owner'))
     or
     (old.claimed_at is not null and new.claimed_at is null)
@@ -85,7 +85,7 @@ create trigger guard_update before update on sendledger.outbound_message
       and not (old.state in ('pending', 'retry') and new.state = 'claimed' and new.submission_id is not null)
       and not (old.state = 'claimed' and new.state = 'pending' and new.submission_id is null))
     or
-    (old.route_id is distinct from new.route_id and old.state not in ('pending', 'retry'))
+    ((old.route_id, old.provider) is distinct from (new.route_id, new.provider) and old.state not in ('pending', 'retry'))
     or
     ((old.quoted_units, old.quoted_cost, old.quoted_currency) is distinct from (new.quoted_units, new.quoted_cost, new.quoted_currency)
       and not (new.state = 'claimed' and old.state in ('pending', 'retry')))

@@ -89,6 +89,11 @@ create trigger guard_update before update on sendledger.provider_message
 create trigger guard_delete before delete on sendledger.provider_message
   for each row execute function sendledger.refuse('the owner of a provider message id is never forgotten');
 
+-- A forgotten key would let its message be made again.
+create trigger guard_delete before delete on sendledger.message_key
+  for each row when (old.forget_after is null or old.forget_after > now())
+  execute function sendledger.refuse('a business key is kept until forget_after');
+
 create trigger guard_update before update on sendledger.cancellation
   for each row execute function sendledger.refuse('a cancellation is a fact and does not change');
 create trigger guard_delete before delete on sendledger.cancellation
