@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { rowsOf } from '@sendledger/core/ledger';
 import { startGatewaySim } from '@sendledger/gateway-sim';
 import type { TestDatabase } from '@sendledger/local';
@@ -70,6 +73,60 @@ describe('a worker stopped between mark and first byte, and continued after its 
     await until(async () => (await statesOf(database)).failed === 1);
     expect(provider.bytes).toBe(0);
     await provider.close();
+  });
+
+  test('with a kept-alive socket at hand, whose connect never fires: no byte leaves', async ({
+    freshDatabase: database,
+  }) => {
+    // A provider that accepts, keeps its connections open, and counts every byte on each.
+    const accepted =
+      '{"status":"success","mobile":"","invalidMobile":"","transactionId":"6305583318236810379","statusCode":"200","reason":"success"}';
+    let connections = 0;
+    let requests = 0;
+    const provider = createServer({ keepAlive: true, keepAliveTimeout: 120_000 }, (request, response) => {
+      requests++;
+      request.resume().on('end', () => response.end(accepted));
+    });
+    let bytes = 0;
+    provider.on('connection', (socket) => {
+      connections++;
+      socket.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+      });
+    });
+    provider.listen(0, '127.0.0.1');
+    await once(provider, 'listening');
+    const proxy = await startPostgresProxy(database.url);
+    await furnish(database);
+    const url = urls(database);
+    startApp('claim', { DATABASE_URL: url.claim });
+    const gateway = {
+      SMSGATEWAYCENTER_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
+      SMSGATEWAYCENTER_KEEP_ALIVE: 'on',
+    };
+    const submit = startApp('submit', { ...gateway, DATABASE_URL: proxy.through(url.submit) });
+    // Two messages one after the other use one connection: it is kept.
+    for (const count of [1, 2]) {
+      await enqueueMany(database, 1, { from: count });
+      await until(async () => (await statesOf(database)).submitted === count);
+    }
+    expect({ connections, requests }).toEqual({ connections: 1, requests: 2 });
+    const before = bytes;
+
+    proxy.holdCommitAfter("set state = 'marked'");
+    await enqueueMany(database, 1, { from: 3 });
+    await proxy.held;
+    submit.signal('SIGSTOP');
+    // Another's reconcile would poll the two that were accepted; here only the lease counts.
+    startApp('reconcile', { ...gateway, SMSGATEWAYCENTER_ACCOUNT: 'another', DATABASE_URL: url.reconcile });
+    await until(async () => (await statesOf(database)).unknown === 1);
+    proxy.release();
+    submit.signal('SIGCONT');
+    await submit.saw((line) => line.event === 'submitted' && line.outcome === 'not_sent');
+    expect({ connections, requests, bytes: bytes - before }).toEqual({ connections: 1, requests: 2, bytes: 0 });
+    provider.closeAllConnections();
+    provider.close();
+    await proxy.close();
   });
 
   test('with the request on the wire: the late reply lands, and the row is submitted and billed', async ({

@@ -15,6 +15,7 @@ await runApp('submit', read, (context) => {
     // The most the vendor recommends; how many really go is the route's max_batch.
     maxRecipients: 1_000,
     reportPath: settings.SMSGATEWAYCENTER_REPORT_PATH,
+    keepAlive: settings.SMSGATEWAYCENTER_KEEP_ALIVE === 'on',
     sendBudgetMs: settings.SENDLEDGER_SEND_BUDGET_MS,
     timeouts: timeoutsWithin(settings.SENDLEDGER_REQUEST_DEADLINE_MS, settings.SENDLEDGER_SEND_BUDGET_MS),
   });

@@ -3,7 +3,7 @@ import { SendledgerError } from '@sendledger/core';
 import type { SqlExecutor, Transaction } from './sql-executor.ts';
 
 /** The part of a MikroORM entity manager that is used; any entity manager of the Postgres driver has it. */
-export type MikroOrmManager = Pick<EntityManager, 'isInTransaction' | 'getKysely'>;
+export type MikroOrmManager = Pick<EntityManager, 'isInTransaction' | 'getKysely' | 'getTransactionContext'>;
 
 export function isMikroOrm(tx: Transaction): tx is MikroOrmManager {
   return 'getKysely' in tx && typeof tx.getKysely === 'function';

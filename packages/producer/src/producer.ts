@@ -2,7 +2,7 @@ import type { Message } from '@sendledger/core';
 import { DirectoryCache } from './directory.ts';
 import { enqueueMessages, type OnProblem } from './enqueue.ts';
 import type { EnqueueResult } from './enqueue-result.ts';
-import { sqlExecutor, type Transaction } from './sql-executor.ts';
+import { sqlExecutor, type Transaction, transactionOf } from './sql-executor.ts';
 import { type ClientOf, type ClientPool, inTransaction, type TransactionClient } from './transaction.ts';
 import { RedisWaker, SILENT_WAKER } from './waker.ts';
 
@@ -61,7 +61,7 @@ export function createProducer(options: ProducerOptions): Producer {
 
   return {
     async enqueue(tx, messages, { onProblem } = {}) {
-      const { results, lanes } = await inTurn(tx, () =>
+      const { results, lanes } = await inTurn(transactionOf(tx), () =>
         enqueueMessages(
           sqlExecutor(tx),
           isList(messages) ? messages : [messages],
@@ -111,10 +111,10 @@ const turns = new WeakMap<object, Promise<unknown>>();
  * One after another on one transaction: the statements of two calls would interleave, and the savepoint of one that is
  * refused would take back the rows of the other, which has answered `created`.
  */
-async function inTurn<T>(tx: object, call: () => Promise<T>): Promise<T> {
-  const before = turns.get(tx) ?? Promise.resolve();
+async function inTurn<T>(transaction: object, call: () => Promise<T>): Promise<T> {
+  const before = turns.get(transaction) ?? Promise.resolve();
   const mine = before.then(call, call);
-  turns.set(tx, mine);
+  turns.set(transaction, mine);
   return mine;
 }
 

@@ -23,3 +23,9 @@ export function sqlExecutor(tx: Transaction): SqlExecutor {
   }
   return tx;
 }
+
+/** What is one and the same for all who run in one transaction: entity managers that share one are different objects. */
+export function transactionOf(tx: Transaction): object {
+  const shared: unknown = isMikroOrm(tx) ? tx.getTransactionContext() : undefined;
+  return typeof shared === 'object' && shared !== null ? shared : tx;
+}

@@ -10,7 +10,7 @@ import { message } from './message-builder.ts';
 
 const producer = createProducer({ tenant: 'shop', defaultRegion: 'IN', redisUrl: null });
 
-describe('one key', () => {
+describe('one key, made from the event and not by a worker (FC-05)', () => {
   test('64 at once on 64 connections make one row, and all are told its id', async ({ database }) => {
     const { route } = await aRoute(database.pool);
     const wanted = message({ route });

@@ -65,6 +65,8 @@ export const SMSGATEWAYCENTER_SETTINGS = {
   SMSGATEWAYCENTER_USERID: credential,
   SMSGATEWAYCENTER_PASSWORD: credential.optional(),
   SMSGATEWAYCENTER_APIKEY: credential.optional(),
+  /** `on`: sends reuse connections. Faster, and a connection that the provider closes just then is an unknown more. */
+  SMSGATEWAYCENTER_KEEP_ALIVE: z.enum(['on', 'off']).default('off'),
   /** Routes name this account; it is not a credential. */
   SMSGATEWAYCENTER_ACCOUNT: z.string().min(1).default('default'),
   /** The report's path: the vendor's pages print it in singular and in plural. */

@@ -7,7 +7,7 @@ const a = (n: number) => 'a'.repeat(n);
 const ka = (n: number) => 'क'.repeat(n);
 const astral = '😀';
 
-describe('the golden table', () => {
+describe('the golden table (FC-38)', () => {
   const rows: readonly [name: string, text: string, encoding: Encoding, units: number, segments: number][] = [
     ['empty', '', 'GSM7', 0, 0],
     ['one letter', 'a', 'GSM7', 1, 1],

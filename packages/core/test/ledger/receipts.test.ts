@@ -93,7 +93,7 @@ function expected(start: MessageState, sequence: readonly ReceiptStatus[]) {
 
 const WORDS = ['open', 'delivered', 'failed'] as const;
 
-describe('every order and doubling of open, delivered and failed', () => {
+describe('every order and doubling of open, delivered and failed (FC-26)', () => {
   for (const start of ['submitted', 'unknown'] as const)
     for (const how of ['one by one', 'in one call'] as const)
       test(`from ${start}, ${how}`, async ({ database: { pool } }) => {
@@ -137,7 +137,7 @@ describe('every order and doubling of open, delivered and failed', () => {
   });
 });
 
-describe('a receipt that cannot be applied yet', () => {
+describe('a receipt that cannot be applied yet (FC-24, FC-25, FC-51)', () => {
   test('overtakes our own reply: it waits, and applies afterwards', async ({ database: { pool } }) => {
     const s = await scene(pool);
     const m = only(await marked(pool, s));
@@ -288,7 +288,7 @@ describe('who owns a provider id', () => {
   });
 });
 
-describe('finals that contradict', () => {
+describe('finals that contradict (FC-28)', () => {
   for (const [first, second] of [
     ['delivered', 'failed'],
     ['failed', 'delivered'],

@@ -27,6 +27,11 @@ export interface SmsGatewayCenterOptions {
   readonly sendBudgetMs?: number | undefined;
   /** Of sends, ms. Below 45 s for the answer, which is what the vendor's own client waits, unknowns are manufactured. */
   readonly timeouts?: TransportTimeouts | undefined;
+  /**
+   * Whether sends may reuse a connection. Default false: one that the provider closes just then turns a request that nobody
+   * read into an unknown. Reads reuse theirs.
+   */
+  readonly keepAlive?: boolean | undefined;
   /** Refusal codes mapped since the table was written. */
   readonly extraCodes?: ExtraCodes | undefined;
   /** Certificate authorities to trust instead of the built-in ones, PEM. */
@@ -79,6 +84,7 @@ const schema = z
     maxRecipients: z.number().int().min(1).max(1000).default(500),
     sendBudgetMs: milliseconds.default(DEFAULT_SEND_BUDGET_MS),
     timeouts: timeouts.default(DEFAULT_TIMEOUTS),
+    keepAlive: z.boolean().default(false),
     extraCodes: z.record(z.string().min(1), z.enum(REFUSAL_SCOPES)).default({}),
     ca: z.string().optional(),
   })

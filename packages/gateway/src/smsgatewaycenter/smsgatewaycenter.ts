@@ -27,7 +27,8 @@ const LONGEST_REPORT_BYTES = 16 * 1024 * 1024;
 export function createSmsGatewayCenter(options: SmsGatewayCenterOptions): Adapter {
   const settings = settingsOf(options);
   const given = options.transport;
-  const sends = given ?? createGotTransport({ timeouts: settings.timeouts, ...caOf(settings) });
+  const sends =
+    given ?? createGotTransport({ timeouts: settings.timeouts, keepAlive: settings.keepAlive, ...caOf(settings) });
   const reads =
     given ??
     createGotTransport({
