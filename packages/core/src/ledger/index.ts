@@ -1,4 +1,5 @@
 export * from './apply-outcome.ts';
+export * from './apply-receipts.ts';
 export * from './cancel.ts';
 export * from './claim.ts';
 export * from './dataset.ts';
@@ -19,7 +20,8 @@ export * from './plan-submissions.ts';
 export * from './polls.ts';
 export { prepared } from './prepared.ts';
 export * from './readiness.ts';
-export * from './receipts.ts';
+export * from './receipt-record.ts';
+export * from './record-receipts.ts';
 export * from './release.ts';
 export { rowsOf, type Sql } from './sql.ts';
 export * from './summary.ts';

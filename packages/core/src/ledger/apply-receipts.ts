@@ -1,0 +1,189 @@
+import { judgeReceipt } from '../domain/receipt.ts';
+import type { MessageState } from '../domain/state.ts';
+import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
+import { learnMessageIds } from './learn-message-ids.ts';
+import { lockUnapplied, matchReceipts, meansAnother, type StoredReceipt } from './match-receipts.ts';
+import { openReview } from './open-review.ts';
+import type { ReceiptOrigin } from './receipt-record.ts';
+import { dictionary } from './row-values.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+export interface AppliedReceipts {
+  readonly delivered: number;
+  readonly failed: number;
+  readonly conflicts: number;
+  /** Receipts that match no row yet, or whose row is not ready for them. */
+  readonly waiting: number;
+}
+
+/** Receipts to apply in one transaction at most: the work of one grows with the square of their number. */
+export const RECEIPTS_AT_ONCE = 500;
+
+/**
+ * Applies stored receipts that were not applied yet, named by their hashes: matches each to its row by the provider's
+ * message id or by transaction and recipient, moves the row, and marks the receipt applied. Idempotent; any order of the
+ * same receipts ends in the same row as long as the finals agree. `moved` is told of each row, for the log.
+ */
+export async function applyReceipts(
+  sql: Sql,
+  origin: ReceiptOrigin,
+  hashes: readonly Buffer[],
+  moved: (row: MovedRow) => void = () => undefined,
+): Promise<AppliedReceipts> {
+  const receipts = await lockUnapplied(sql, hashes);
+  if (receipts.length === 0) return { delivered: 0, failed: 0, conflicts: 0, waiting: 0 };
+  const targets = await matchReceipts(sql, origin, receipts);
+
+  let waiting = 0;
+  const accepted: RowRef[] = [];
+  const moves: { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[] = [];
+  const conflicting: { ref: RowRef; receipt: StoredReceipt }[] = [];
+  const done: { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[] = [];
+  // Two receipts for one row in one call: the second is judged against where the first leaves the row.
+  const stateNow = new Map<string, MessageState>();
+
+  for (const receipt of receipts) {
+    const target = targets.get(receipt);
+    if (target === undefined) {
+      waiting++;
+      continue;
+    }
+    if (meansAnother(target, receipt)) {
+      waiting++;
+      await openReview(sql, {
+        kind: 'provider_message_owned',
+        subject: `message ${target.id} ${receipt.providerMessageId} named for another`,
+        routeId: origin.routeId,
+        message: target,
+        evidence: {
+          provider_message_id: receipt.providerMessageId,
+          owner: target.id,
+          provider_txn_id: receipt.providerTxnId,
+        },
+      });
+      continue;
+    }
+    const verdict = judgeReceipt(stateNow.get(target.id) ?? target.state, receipt.status);
+    switch (verdict.kind) {
+      case 'wait':
+        waiting++;
+        continue;
+      case 'move':
+        if (verdict.viaSubmitted) accepted.push(target);
+        moves.push({ ref: target, to: verdict.to, receipt });
+        stateNow.set(target.id, verdict.to);
+        break;
+      case 'accepted':
+        accepted.push(target);
+        stateNow.set(target.id, 'submitted');
+        break;
+      case 'conflict':
+        conflicting.push({ ref: target, receipt });
+        break;
+      case 'noted':
+        break;
+    }
+    done.push({ ref: target, receipt, conflict: verdict.kind === 'conflict' });
+  }
+
+  await acceptUnknown(sql, accepted);
+  await learnMessageIds(sql, origin, done, targets);
+  for (const row of await finish(sql, moves)) moved(row);
+  await flagConflicts(sql, origin, conflicting);
+  await markApplied(sql, done);
+  return {
+    delivered: moves.filter((m) => m.to === 'delivered').length,
+    failed: moves.filter((m) => m.to === 'failed').length,
+    conflicts: conflicting.length,
+    waiting,
+  };
+}
+
+/** unknown → submitted: a report that names our transaction, or an id we own, proves acceptance. Billed at the frozen quote. */
+async function acceptUnknown(sql: Sql, refs: readonly RowRef[]): Promise<void> {
+  if (refs.length === 0) return;
+  await sql.query(
+    `update sendledger.outbound_message m
+     set state = 'submitted', state_reason = 'receipt', updated_at = now(), reconciled_at = now(), submitted_at = m.requested_at,
+       receipt_by = greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
+         where l.route_id = m.route_id and l.message_class = m.message_class),
+       billable_units = m.quoted_units, cost = m.quoted_cost, cost_currency = m.quoted_currency, cost_source = 'quote',
+       correlation_result = 'matched'
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'unknown'`,
+    rowKeys(refs),
+  );
+}
+
+async function finish(
+  sql: Sql,
+  moves: readonly { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[],
+): Promise<MovedRow[]> {
+  if (moves.length === 0) return [];
+  const causes = dictionary(moves.map((m) => m.receipt.cause));
+  const classes = dictionary(moves.map((m) => m.receipt.causeClass));
+  return rowsOf<MovedRow>(
+    sql,
+    `update sendledger.outbound_message m
+     set (state, delivered_at, provider_cause, state_reason, updated_at, reconciled_at) = (
+       select x.state, case when x.state = 'delivered' then ($5::timestamptz[])[x.pos] end,
+         coalesce(($8::text[])[($6::integer[])[x.pos]], m.provider_cause), ($9::text[])[($7::integer[])[x.pos]], now(), now()
+       from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state
+         from (select array_position($1::bigint[], m.id) as pos) p) x)
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'
+     returning ${MOVED_ROW}`,
+    [
+      ...rowKeys(moves.map((m) => m.ref)),
+      moves.map((m) => m.to),
+      // The provider's clock where it gave one, else ours: when the receipt came.
+      moves.map((m) => m.receipt.deliveredAt ?? m.receipt.receivedAt),
+      causes.places,
+      classes.places,
+      causes.values,
+      classes.values,
+    ],
+  );
+}
+
+async function flagConflicts(
+  sql: Sql,
+  origin: ReceiptOrigin,
+  conflicts: readonly { ref: RowRef; receipt: StoredReceipt }[],
+): Promise<void> {
+  if (conflicts.length === 0) return;
+  await sql.query(
+    `update sendledger.outbound_message m set conflict = true, updated_at = now()
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and not m.conflict
+       and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded')`,
+    rowKeys(conflicts.map((c) => c.ref)),
+  );
+  for (const { ref, receipt } of conflicts)
+    await openReview(sql, {
+      kind: 'receipt_conflict',
+      subject: `message ${ref.id} ${receipt.status}`,
+      routeId: origin.routeId,
+      message: ref,
+      evidence: { status: receipt.status, provider_message_id: receipt.providerMessageId, cause: receipt.cause },
+    });
+}
+
+async function markApplied(
+  sql: Sql,
+  done: readonly { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[],
+): Promise<void> {
+  if (done.length === 0) return;
+  await sql.query(
+    `update sendledger.delivery_receipt r
+     set (message_id, message_created_at, applied_at, conflict) = (
+       select ($3::bigint[])[x.pos], ($4::timestamptz[])[x.pos], now(), ($5::boolean[])[x.pos]
+       from (select array_position($1::bytea[], r.dedupe_hash) as pos) x)
+     where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
+       and coalesce(r.applied_at, 'infinity') = 'infinity'`,
+    [
+      done.map((d) => d.receipt.hash),
+      done.map((d) => d.receipt.receivedMonth),
+      done.map((d) => d.ref.id),
+      done.map((d) => d.ref.createdAt),
+      done.map((d) => d.conflict),
+    ],
+  );
+}
