@@ -318,6 +318,50 @@ for (const statistics of ['from before the burst', 'fresh'] as const)
       });
   });
 
+/** What EXPLAIN does not show, the counters of the transaction do: statements inside of functions and triggers. */
+test('enqueue, and the guard behind a claim: no large partition is read from end to end', async ({ ledger }) => {
+  const client = await ledger.pool.connect();
+  try {
+    await client.query('begin');
+    await client.query('set local plan_cache_mode = force_generic_plan');
+    // What the session did before may still be pending in its counters.
+    const before = await readSequentially(client);
+    const messages = Array.from({ length: 200 }, (_, i) => ({
+      tenant_id: 'shop',
+      channel: 'sms',
+      message_class: 'otp',
+      recipient: `9190000${String(i).padStart(5, '0')}`,
+      event_type: 'login',
+      event_id: `plan-${i % 150}`,
+      // Fifty of them are there already, as duplicates and as conflicts.
+      body: i < 175 ? 'a code' : 'another code',
+      encoding: 'GSM7',
+      segments: '1',
+      route: ledger.scene.name,
+    }));
+    const again = messages.slice(0, 50).map((m, i) => ({ ...m, recipient: messages[i + 150]?.recipient }));
+    const answers = await rowsOf<{ answer: string }>(client, 'select answer from sendledger.enqueue($1::json)', [
+      JSON.stringify([...messages, ...messages.slice(150), ...again]),
+    ]);
+    expect(new Set(answers.map((a) => a.answer))).toContain('duplicate');
+    const pool = new Explainer(client, ledger.serverVersion).asPool();
+    expect(await claim(pool, claimRequest(ledger.scene, 'otp', 150))).toMatchObject({ rows: 150 });
+    const after = await readSequentially(client);
+    expect([...after].filter(([table, rows]) => rows - (before.get(table) ?? 0) > 1_000)).toEqual([]);
+  } finally {
+    await client.query('rollback');
+    client.release();
+  }
+});
+
+async function readSequentially(client: pg.PoolClient): Promise<Map<string, number>> {
+  const rows = await rowsOf<{ relname: string; rows: number }>(
+    client,
+    `select t.relname, t.seq_tup_read::int as rows from pg_stat_xact_user_tables t where t.schemaname = 'sendledger'`,
+  );
+  return new Map(rows.map((row) => [row.relname, row.rows]));
+}
+
 test('no planner switch is set where this is judged', async ({ ledger }) => {
   expect(
     await rowsOf(ledger.pool, `select name from pg_settings where name like 'enable\\_%' and setting <> boot_val`),
