@@ -18,7 +18,11 @@ async function openIn(database: TestDatabase, classes: readonly (typeof MESSAGE_
   const worker = await registerWorker(database.pool, 'test', 'claims-by-hand');
   for (const [i, messageClass] of classes.entries()) {
     await enqueueMany(database, A_CLASS, { class: messageClass, from: i * 1_000 });
-    await claim(database.pool, { routeId, messageClass, limit: A_CLASS, leaseMs: 600_000, workerId: worker.id });
+    // Shorter than a code is worth sending for, or it would be left to expire.
+    const lease = { leaseMs: 120_000, workerId: worker.id };
+    expect(await claim(database.pool, { routeId, messageClass, limit: A_CLASS, ...lease })).toMatchObject({
+      rows: A_CLASS,
+    });
   }
 }
 

@@ -1,9 +1,21 @@
 import { randomUUID } from 'node:crypto';
-import { addRate, addRoute, claim, type MarkedSubmission, markNext, registerWorker } from '@sendledger/core/ledger';
+import {
+  addRate,
+  addRoute,
+  type ClaimRequest,
+  claim,
+  type MarkedSubmission,
+  markNext,
+  registerWorker,
+  type WorkerIdentity,
+} from '@sendledger/core/ledger';
 import type pg from 'pg';
 
-/** `count` submissions of one message each, marked: what a worker holds while its requests are on the wire. */
-export async function markedSubmissions(pool: pg.Pool, count: number): Promise<MarkedSubmission[]> {
+/** `count` messages of a route of their own, each claimed into a submission that waits for its mark. */
+export async function claimedMessages(
+  pool: pg.Pool,
+  count: number,
+): Promise<{ readonly worker: WorkerIdentity; readonly lane: ClaimRequest }> {
   const name = `route-${randomUUID().slice(0, 13)}`;
   const { id: routeId } = await addRoute(pool, {
     name,
@@ -40,7 +52,19 @@ export async function markedSubmissions(pool: pg.Pool, count: number): Promise<M
   }));
   await pool.query('select count(*) from sendledger.enqueue($1::json)', [JSON.stringify(messages)]);
   const worker = await registerWorker(pool, 'test', randomUUID());
-  const lane = { routeId, messageClass: 'transactional' as const, limit: count, leaseMs: 600_000, workerId: worker.id };
+  const lane: ClaimRequest = {
+    routeId,
+    messageClass: 'transactional',
+    limit: count,
+    leaseMs: 600_000,
+    workerId: worker.id,
+  };
   await claim(pool, lane);
+  return { worker, lane };
+}
+
+/** The same, marked: what a worker holds while its requests are on the wire. */
+export async function markedSubmissions(pool: pg.Pool, count: number): Promise<MarkedSubmission[]> {
+  const { lane } = await claimedMessages(pool, count);
   return markNext(pool, { ...lane, environment: 'test' });
 }

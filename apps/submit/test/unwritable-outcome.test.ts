@@ -18,7 +18,9 @@ function accepted(submission: MarkedSubmission): SubmissionOutcome {
     submission,
     {
       ...{ kind: 'accepted' as const, providerTxnId: `630558331823681${submission.id}`, reply },
-      ...{ rejected: [], unaccounted: [], strangers: [] },
+      rejected: [],
+      unaccounted: [],
+      strangers: [],
     },
     POLICY,
     0,

@@ -67,8 +67,12 @@ describe('the same evidence twice in one call', () => {
     // The raw record and our reading of the sender are no part of what makes it the same evidence.
     const again = record({ evidence: { page: '2' }, senderId: 'SHOPIN' });
     expect(await receive(pool, originOf(s), [record(), second, again, record()])).toEqual({
-      ...{ fresh: 2, stored: 2 },
-      ...{ delivered: 2, failed: 0, conflicts: 0, waiting: 0 },
+      fresh: 2,
+      stored: 2,
+      delivered: 2,
+      failed: 0,
+      conflicts: 0,
+      waiting: 0,
     });
     expect([await stateOf(pool, messageOf(m)), await stateOf(pool, messageOf(other))]).toEqual([
       'delivered',
