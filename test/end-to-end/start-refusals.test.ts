@@ -100,6 +100,18 @@ describe('an app that cannot work says why in one line and starts nothing', () =
     taken.close();
   });
 
+  test("another app's role, a database that is not there, a wrong password", async ({ database }) => {
+    expect(await refusal('claim', { DATABASE_URL: database.urlFor('sendledger_submit') })).toContain(
+      'DATABASE_URL acts as sendledger_submit, and this is claim: it must be sendledger_claim',
+    );
+    const absent = new URL(database.url);
+    absent.pathname = '/no_such_database';
+    expect(await refusal('claim', { DATABASE_URL: absent.href })).toMatch(/^SENDLEDGER_DATABASE_REFUSED: /);
+    const stranger = new URL(database.url);
+    stranger.username = 'nobody_we_know';
+    expect(await refusal('claim', { DATABASE_URL: stranger.href })).toMatch(/^SENDLEDGER_DATABASE_REFUSED: /);
+  });
+
   test('no credential at all', async ({ database }) => {
     const line = await refusal('reconcile', {
       DATABASE_URL: database.urlFor('sendledger_reconcile'),

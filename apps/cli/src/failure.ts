@@ -8,7 +8,7 @@ export class CliFailure extends Error {
   }
 }
 
-/** Node's and libpq's codes for "nobody there", and Postgres' for "not you, not now, not this database". */
+/** Node's and libpq's codes for "nobody there", and Postgres' for "not now". */
 const UNREACHABLE = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -20,9 +20,6 @@ const UNREACHABLE = new Set([
   'ENOENT',
   'EPIPE',
   'EACCES',
-  '28000',
-  '28P01',
-  '3D000',
   '53300',
   '57P01',
   '57P02',
@@ -45,6 +42,9 @@ export function databaseFailure(error: unknown): unknown {
     return new SendledgerError('SENDLEDGER_DATABASE_UNREACHABLE', `(${oneLine(error.message) || code})`, {
       cause: error,
     });
+  // Login and database name: somebody answered.
+  if (code !== undefined && /^(28|3D)/.test(code))
+    return new SendledgerError('SENDLEDGER_DATABASE_REFUSED', `(${oneLine(error.message)})`, { cause: error });
   if (code !== undefined && NOT_MIGRATED.has(code))
     return new SendledgerError('SENDLEDGER_MIGRATION_MISSING', '', { cause: error });
   if (code === '42501')

@@ -34,7 +34,8 @@ const PLAIN_EVERY_MS = 2_000;
 const BAR = 30;
 
 export function createScreen(stream: NodeJS.WriteStream): Screen {
-  return stream.isTTY === true ? new TerminalScreen(stream) : new PlainScreen(stream);
+  // A terminal that does not know its own width would be drawn one character wide.
+  return stream.isTTY === true && stream.columns > 0 ? new TerminalScreen(stream) : new PlainScreen(stream);
 }
 
 class TerminalScreen implements Screen {

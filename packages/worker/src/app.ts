@@ -68,6 +68,22 @@ const oneLine = (error: unknown) =>
     ? error.message
     : `sendledger: ${error instanceof Error ? error.message : String(error)}`.replaceAll(/\s*\n\s*/g, ' ');
 
+/**
+ * Each app has a role of its own. Another app's is a mistake in the URL, found here and not by the first statement that is
+ * refused; a role that is none of ours (a superuser in development) only gets a line.
+ */
+async function checkRole(pool: pg.Pool, name: string, log: Log): Promise<void> {
+  const [session] = await rowsOf<{ role: string }>(pool, 'select current_user as role');
+  const own = `sendledger_${name}`;
+  if (session === undefined || session.role === own) return;
+  if (session.role.startsWith('sendledger_'))
+    throw new SendledgerError(
+      'SENDLEDGER_CONFIG',
+      `DATABASE_URL acts as ${session.role}, and this is ${name}: it must be ${own}.`,
+    );
+  log.warn({ role: session.role, own }, 'not_its_own_role');
+}
+
 async function bringUp(
   name: string,
   settings: WorkerSettings,
@@ -94,6 +110,7 @@ async function bringUp(
   });
   pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));
   await assertReady(pool);
+  await checkRole(pool, name, log);
 
   const wakeUps = createWakeUps(settings.REDIS_URL, log);
   const registry = createRegistry(name);

@@ -153,7 +153,7 @@ export async function reviews(sql: Sql): Promise<Check> {
     : warning(
         'reviews',
         `open: ${open.map((r) => `${r.open} ${r.kind}`).join(', ')}`,
-        'Each waits for a person: see the review queue of the ops app.',
+        'Each waits for a person: select * from sendledger.review_item where resolved_at is null.',
       );
 }
 

@@ -1,4 +1,5 @@
 import { SendledgerError } from '../domain/errors.ts';
+import { connectionError } from '../schema/connection-error.ts';
 import { MIGRATION_NAMES } from '../schema/migration-names.ts';
 import { readServerFacts } from '../schema/server-facts.ts';
 import { rowsOf, type Sql } from './sql.ts';
@@ -28,13 +29,7 @@ async function readFacts(sql: Sql) {
   try {
     return await readServerFacts(sql as Parameters<typeof readServerFacts>[0]);
   } catch (cause) {
-    const error = cause as Error & { code?: string };
-    const told = `(${error.message || error.code || 'no answer'})`;
-    // An SQLSTATE of login, role or name: somebody did answer.
-    const refused = /^(28|42|3D|22|0P)[0-9A-Z]{3}$/.test(error.code ?? '');
-    throw new SendledgerError(refused ? 'SENDLEDGER_DATABASE_REFUSED' : 'SENDLEDGER_DATABASE_UNREACHABLE', told, {
-      cause,
-    });
+    throw connectionError(cause);
   }
 }
 

@@ -2,6 +2,7 @@ import { Migrator } from '@mikro-orm/migrations';
 import { MikroORM } from '@mikro-orm/postgresql';
 import pg from 'pg';
 import { SendledgerError } from '../domain/errors.ts';
+import { connectionError } from './connection-error.ts';
 import { ENTITIES } from './entities.ts';
 import { migrationsList } from './migrations.ts';
 import { readServerFacts } from './server-facts.ts';
@@ -19,16 +20,14 @@ export interface MigrateResult {
  * wait and find nothing to do.
  *
  * @param environment name of this environment (`production`, `staging`): a copy started under another name does not send.
- * @throws SendledgerError SENDLEDGER_DATABASE_UNREACHABLE, SENDLEDGER_DATABASE_TOO_OLD, SENDLEDGER_DATABASE_ENCODING
+ * @throws SendledgerError SENDLEDGER_DATABASE_UNREACHABLE, SENDLEDGER_DATABASE_REFUSED, SENDLEDGER_DATABASE_TOO_OLD, SENDLEDGER_DATABASE_ENCODING
  */
 export async function migrate(databaseUrl: string, environment: string): Promise<MigrateResult> {
   const lock = new pg.Client({ connectionString: databaseUrl, application_name: 'sendledger migrate' });
   try {
     await lock.connect();
   } catch (cause) {
-    throw new SendledgerError('SENDLEDGER_DATABASE_UNREACHABLE', `(${(cause as Error).message || 'no answer'})`, {
-      cause,
-    });
+    throw connectionError(cause);
   }
   try {
     const facts = await readServerFacts(lock);

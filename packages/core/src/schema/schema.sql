@@ -680,7 +680,7 @@ begin
           when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'template_version:not a whole number'
           when x.on_proven_absent is not null and x.on_proven_absent not in ('replay', 'stop') then 'on_proven_absent:replay or stop'
           when x.message_class = 'otp' and x.on_proven_absent = 'replay' then 'on_proven_absent:a one-time password is never sent again by itself'
-          when x.route_id is null then 'route:no such route, or none is the only one for this channel'
+          when x.route_id is null then 'route:no route of that name; or it was not named, and this channel has none or several'
           when not x.has_lane then 'route:it has no lane for this class'
           when length(x.recipient) = x.national_digits then 'recipient:the provider of this route reads a number of this length as a national one'
           when x.sender_required and x.sender is null then 'sender_id:this route needs a sender, and has no default'
