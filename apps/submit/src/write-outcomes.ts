@@ -1,8 +1,10 @@
 import {
   type AppliedOutcomes,
   applyOutcomes,
+  applyRowByRow,
   durably,
   openReview,
+  type RowRef,
   type SubmissionOutcome,
 } from '@sendledger/core/ledger';
 import type { Log } from '@sendledger/worker';
@@ -13,7 +15,7 @@ const LONGEST_PAUSE_MS = 5_000;
 
 /**
  * Writes outcomes until they are written. A reply is evidence that nobody else has: a database that is away is waited for;
- * a row that cannot be written is set apart by bisection and reviewed, and the others go on.
+ * a row that cannot be written is set apart by bisection and reviewed, and the others go on, of other requests and of its own.
  */
 export async function writeOutcomes(
   pool: pg.Pool,
@@ -64,6 +66,13 @@ async function setApart(
       if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
     }
   }
+  if (bare.state === 'accepted' && bare.rows.length > 1) {
+    try {
+      return await rowByRow(pool, log, bare);
+    } catch (err) {
+      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
+    }
+  }
   // Not even without the provider's words: the rows are unknown, and a person looks at what came. Should even that fail, the
   // lease ends the same way.
   const settled = await durably(pool, (sql) => applyOutcomes(sql, [allUnknown(bare)])).catch(() => null);
@@ -83,6 +92,29 @@ async function setApart(
   // The log line above has it; the others must not suffer.
   await review.catch((err) => log.warn({ err, submission: outcome.id }, 'review_not_opened'));
   return settled ?? { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+}
+
+/** Only the rows that cannot be written are unknown; a person is told of each. */
+async function rowByRow(pool: pg.Pool, log: Log, outcome: SubmissionOutcome): Promise<AppliedOutcomes> {
+  const apart: RowRef[] = [];
+  const applied = await durably(pool, async (sql) => {
+    // From the start, should the transaction be tried again.
+    apart.length = 0;
+    return applyRowByRow(sql, outcome, isAboutData, (row) => apart.push(row));
+  });
+  for (const row of apart) {
+    log.error({ submission: outcome.id, message: row.id }, 'outcome_not_writable');
+    await durably(pool, (sql) =>
+      openReview(sql, {
+        kind: 'outcome_not_writable',
+        subject: `message ${row.id}`,
+        message: row,
+        submission: outcome,
+        evidence: { state: outcome.state, provider_txn_id: outcome.providerTxnId },
+      }),
+    ).catch((err) => log.warn({ err, message: row.id }, 'review_not_opened'));
+  }
+  return applied;
 }
 
 /** What is left to say when nothing else can be stored: nobody knows. */

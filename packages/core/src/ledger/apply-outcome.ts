@@ -121,6 +121,46 @@ export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutco
   return { submissions: mine.map((o) => o.id), rows, late: await moveUnknown(sql, late), stale };
 }
 
+/**
+ * One outcome of a batch whose rows cannot be written together: halves that cannot be written are halved again, each behind a
+ * savepoint, and a row that cannot be written by itself is unknown, with `setApart` told of it. The others go on. Only for an
+ * accepted request whose lease is alive: there the rows differ in what is stored, and `unknown` is a legal end.
+ *
+ * @param tolerates whether an error is about the data and would come again
+ */
+export async function applyRowByRow(
+  sql: Sql,
+  outcome: SubmissionOutcome,
+  tolerates: (error: unknown) => boolean,
+  setApart: (row: RowRef) => void,
+): Promise<AppliedOutcomes> {
+  const waiting = await lockWaiting(sql, [outcome]);
+  if (waiting.get(outcome.id)?.state !== 'marked') return { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+  await settleSubmissions(sql, [outcome]);
+
+  const move = async (rows: readonly RowOutcome[]): Promise<number> => {
+    if (rows.length === 0) return 0;
+    await sql.query('savepoint rows');
+    try {
+      const moved = await moveChunk(sql, rows, [outcome], waiting);
+      await sql.query('release savepoint rows');
+      return moved;
+    } catch (error) {
+      if (!tolerates(error)) throw error;
+      await sql.query('rollback to savepoint rows');
+    }
+    const [only, ...others] = rows;
+    if (only === undefined || others.length > 0) {
+      const half = Math.ceil(rows.length / 2);
+      return (await move(rows.slice(0, half))) + (await move(rows.slice(half)));
+    }
+    setApart(only);
+    const unknown = { ...only, to: 'unknown', reason: 'outcome_not_writable', cause: null, retryInMs: null } as const;
+    return moveChunk(sql, [unknown], [outcome], waiting);
+  };
+  return { submissions: [outcome.id], rows: await move(outcome.rows), late: 0, stale: [] };
+}
+
 type Waiting = Map<string, { readonly state: string; readonly requestedAt: Date }>;
 
 async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<Waiting> {
