@@ -5,8 +5,8 @@ export default defineConfig({
     include: ['{packages,apps,infra}/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     // Nothing here is judged by the clock; these only end a test that hangs.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    testTimeout: 180_000,
+    hookTimeout: 120_000,
     maxWorkers: 3,
   },
 });

@@ -2,7 +2,7 @@ import { rowsOf } from '@sendledger/core/ledger';
 import { startGatewaySim } from '@sendledger/gateway-sim';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect } from 'vitest';
-import { endAllApps, startApp } from '../support/app-process.ts';
+import { endAllApps, SHORT_LEASE, startApp } from '../support/app-process.ts';
 import { enqueueMany, furnish, openRows, statesOf, urls } from '../support/house.ts';
 import { until } from '../support/settled.ts';
 
@@ -17,7 +17,7 @@ describe('a worker that is killed', () => {
     const gateway = { SMSGATEWAYCENTER_BASE_URL: sim.url };
     const claim = startApp('claim', { DATABASE_URL: url.claim });
     sim.faults.next('hold', 5);
-    const submit = startApp('submit', { ...gateway, DATABASE_URL: url.submit });
+    const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: url.submit });
     await enqueueMany(database, 5);
     // All five were accepted and their replies are held: the rows are claimed, their submissions marked.
     await sim.faults.untilHeld(5);

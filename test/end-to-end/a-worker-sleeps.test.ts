@@ -6,7 +6,7 @@ import { startGatewaySim } from '@sendledger/gateway-sim';
 import type { TestDatabase } from '@sendledger/local';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect } from 'vitest';
-import { endAllApps, startApp } from '../support/app-process.ts';
+import { endAllApps, SHORT_LEASE, startApp } from '../support/app-process.ts';
 import { enqueueMany, furnish, statesOf, urls } from '../support/house.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/settled.ts';
@@ -31,7 +31,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const url = urls(database);
     startApp('claim', { DATABASE_URL: url.claim });
     const gateway = { SMSGATEWAYCENTER_BASE_URL: provider.url };
-    const submit = startApp('submit', { ...gateway, DATABASE_URL: proxy.through(url.submit) });
+    const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: proxy.through(url.submit) });
     await submit.saw((line) => line.event === 'started');
     proxy.holdCommitAfter("set state = 'marked'");
     await enqueueMany(database, 1);
@@ -59,7 +59,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const url = urls(database);
     startApp('claim', { DATABASE_URL: url.claim });
     const gateway = { SMSGATEWAYCENTER_BASE_URL: provider.url, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
-    const submit = startApp('submit', { ...gateway, DATABASE_URL: url.submit });
+    const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: url.submit });
     await enqueueMany(database, 1);
     await provider.connected;
     submit.signal('SIGSTOP');
@@ -104,7 +104,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
       SMSGATEWAYCENTER_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
       SMSGATEWAYCENTER_KEEP_ALIVE: 'on',
     };
-    const submit = startApp('submit', { ...gateway, DATABASE_URL: proxy.through(url.submit) });
+    const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: proxy.through(url.submit) });
     // Two messages one after the other use one connection: it is kept.
     for (const count of [1, 2]) {
       await enqueueMany(database, 1, { from: count });

@@ -5,7 +5,7 @@ import { startGatewaySim } from '@sendledger/gateway-sim';
 import { createDatabase, startPostgres, urlFor } from '@sendledger/local';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect } from 'vitest';
-import { type AppProcess, endAllApps, startApp } from '../support/app-process.ts';
+import { type AppProcess, endAllApps, SHORT_LEASE, startApp } from '../support/app-process.ts';
 import { enqueueMany, furnish, openRows, urls } from '../support/house.ts';
 import { until } from '../support/settled.ts';
 
@@ -83,7 +83,11 @@ describe('what an operator reads of a worker', () => {
     const url = urls(database);
     startApp('claim', { DATABASE_URL: url.claim });
     sim.faults.next('hold');
-    const submit = startApp('submit', { DATABASE_URL: url.submit, SMSGATEWAYCENTER_BASE_URL: sim.url });
+    const submit = startApp('submit', {
+      ...SHORT_LEASE,
+      DATABASE_URL: url.submit,
+      SMSGATEWAYCENTER_BASE_URL: sim.url,
+    });
     await enqueueMany(database, 1);
     await sim.faults.untilHeld(1);
     submit.signal('SIGKILL');

@@ -38,6 +38,10 @@ test('an outcome that cannot be written, nor reviewed, ends neither the process 
 
   sim.faults.next('hold', IN_FLIGHT);
   const submit = startApp('submit', {
+    // Long enough for every request of the burst on a busy machine; what cannot be written waits for its end.
+    SENDLEDGER_REQUEST_DEADLINE_MS: '10000',
+    SENDLEDGER_REQUEST_LEASE_MS: '11000',
+    SENDLEDGER_SEND_BUDGET_MS: '5000',
     DATABASE_URL: urls(database).submit,
     SMSGATEWAYCENTER_BASE_URL: sim.url,
     // All of them at once, beside the places that codes have to themselves.

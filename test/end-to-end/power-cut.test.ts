@@ -5,7 +5,7 @@ import { startGatewaySim } from '@sendledger/gateway-sim';
 import { createDatabase, startPostgres, type TestDatabase, urlFor } from '@sendledger/local';
 import pg from 'pg';
 import { afterEach, describe, expect, it } from 'vitest';
-import { endAllApps, startApp } from '../support/app-process.ts';
+import { endAllApps, SHORT_LEASE, startApp } from '../support/app-process.ts';
 import { enqueueMany, furnish, statesOf, urls } from '../support/house.ts';
 import { until } from '../support/settled.ts';
 
@@ -35,7 +35,7 @@ describe('Postgres ends at once, with synchronous_commit off by default', () => 
     const gateway = { SMSGATEWAYCENTER_BASE_URL: sim.url };
     sim.faults.next('hold');
     const claim = startApp('claim', { DATABASE_URL: app.claim });
-    const submit = startApp('submit', { ...gateway, DATABASE_URL: app.submit });
+    const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: app.submit });
     await enqueueMany(database, 1);
     await sim.faults.untilHeld(1);
     // On a session that began after the default was changed.

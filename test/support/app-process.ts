@@ -30,10 +30,11 @@ const QUICK = {
   SENDLEDGER_ENVIRONMENT: 'test',
   SENDLEDGER_POLL_INTERVAL_MS: '100',
   SENDLEDGER_CLAIM_LEASE_MS: '5000',
-  SENDLEDGER_REQUEST_DEADLINE_MS: '1500',
+  // Long: on a busy machine a request must not become unknown in a test that is about something else.
+  SENDLEDGER_REQUEST_DEADLINE_MS: '40000',
   SENDLEDGER_LEASE_MARGIN_MS: '500',
-  SENDLEDGER_REQUEST_LEASE_MS: '2000',
-  SENDLEDGER_SEND_BUDGET_MS: '600',
+  SENDLEDGER_REQUEST_LEASE_MS: '45000',
+  SENDLEDGER_SEND_BUDGET_MS: '15000',
   SENDLEDGER_FIRST_REPORT_MS: '50',
   SENDLEDGER_REPORT_PAUSE_MS: '100',
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: '1000',
@@ -41,6 +42,14 @@ const QUICK = {
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '20000',
   SMSGATEWAYCENTER_USERID: 'demo',
   SMSGATEWAYCENTER_PASSWORD: 'demopassword',
+};
+
+/** For a test in which a lease ends: the worker whose request is lost is started with these. */
+export const SHORT_LEASE = {
+  SENDLEDGER_REQUEST_DEADLINE_MS: '3000',
+  SENDLEDGER_LEASE_MARGIN_MS: '500',
+  SENDLEDGER_REQUEST_LEASE_MS: '4000',
+  SENDLEDGER_SEND_BUDGET_MS: '1500',
 };
 
 export function startApp(app: AppName, environment: Readonly<Record<string, string>>): AppProcess {
