@@ -46,10 +46,10 @@ const QUICK = {
 
 /** For a test in which a lease ends: the worker whose request is lost is started with these. */
 export const SHORT_LEASE = {
-  SENDLEDGER_REQUEST_DEADLINE_MS: '3000',
+  SENDLEDGER_REQUEST_DEADLINE_MS: '1500',
   SENDLEDGER_LEASE_MARGIN_MS: '500',
-  SENDLEDGER_REQUEST_LEASE_MS: '4000',
-  SENDLEDGER_SEND_BUDGET_MS: '1500',
+  SENDLEDGER_REQUEST_LEASE_MS: '2000',
+  SENDLEDGER_SEND_BUDGET_MS: '600',
 };
 
 export function startApp(app: AppName, environment: Readonly<Record<string, string>>): AppProcess {
