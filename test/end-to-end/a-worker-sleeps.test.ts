@@ -6,13 +6,20 @@ import { startGatewaySim } from '@sendledger/gateway-sim';
 import type { TestDatabase } from '@sendledger/local';
 import { test } from '@sendledger/local/fixtures';
 import { afterEach, describe, expect } from 'vitest';
-import { endAllApps, SHORT_LEASE, startApp } from '../support/app-process.ts';
+import { endAllApps, startApp } from '../support/app-process.ts';
 import { enqueueMany, furnish, statesOf, urls } from '../support/house.ts';
 import { startPostgresProxy } from '../support/postgres-proxy.ts';
 import { until } from '../support/settled.ts';
 import { startSilentListener } from '../support/silent-listener.ts';
 
 afterEach(endAllApps);
+
+/** Lookup, connect and TLS end after 1.5 s each: the process must be stopped before, on a busy machine too. */
+const SHORT_LEASE = {
+  SENDLEDGER_REQUEST_DEADLINE_MS: '6000',
+  SENDLEDGER_REQUEST_LEASE_MS: '7000',
+  SENDLEDGER_SEND_BUDGET_MS: '5000',
+};
 
 const submissionState = async (database: TestDatabase) => {
   const [row] = await rowsOf<{ state: string; over: boolean }>(
