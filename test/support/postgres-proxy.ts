@@ -1,6 +1,9 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
+/** Names that `prepared` of the ledger gives, as the protocol's Parse carries them: name, zero, text, zero. */
+const PARSE = /(sl_[0-9a-f]{24})\0([^\0]+)\0/g;
+
 /** A way to Postgres on which the answer to a commit can be held. */
 export interface PostgresProxy {
   /** The given URL, through the proxy. */
@@ -26,6 +29,12 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     heldNow = resolve;
   });
   const withheld: { to: Socket; chunks: Buffer[] }[] = [];
+  /** A prepared statement travels with its text once a connection, and by its name alone ever after. */
+  const namedTexts = new Map<string, string>();
+
+  const says = (text: string, what: string) =>
+    text.includes(what) ||
+    [...namedTexts].some(([name, statement]) => statement.includes(what) && text.includes(`${name}\0`));
 
   const server = createServer((client) => {
     const upstream = connect(Number(port), hostname);
@@ -33,7 +42,8 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
     let holding: Buffer[] | undefined;
     client.on('data', (chunk) => {
       const text = chunk.toString('latin1');
-      if (wanted !== undefined && text.includes(wanted)) armed = true;
+      for (const [, name, statement] of text.matchAll(PARSE)) namedTexts.set(`${name}`, `${statement}`);
+      if (wanted !== undefined && says(text, wanted)) armed = true;
       if (armed && text.includes('commit')) {
         armed = false;
         wanted = undefined;
