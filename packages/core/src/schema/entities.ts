@@ -1,5 +1,8 @@
 import {
+  Audit,
+  AuditLog,
   Cancellation,
+  ChargeAdjustment,
   DatasetEpoch,
   Lane,
   MessageTemplate,
@@ -28,6 +31,9 @@ export const ENTITIES = [
   DatasetEpoch,
   Cancellation,
   ReviewItem,
+  ChargeAdjustment,
+  AuditLog,
+  Audit,
 ] as const;
 
 export * from './entities/house.ts';

@@ -1,4 +1,5 @@
 create type sendledger.enqueue_answer as (ord integer, answer text, message_id text, message_created_at text, attempt_key text, lane text, field text, reason text);
+create type sendledger.replay_answer as (answer text, message_id text, message_created_at text, attempt_key text, lane text, reason text);
 create domain sendledger.foreign_id as text CHECK ((VALUE <> ALL (ARRAY[''::text, '0'::text, 'null'::text, 'NULL'::text, '-'::text])));
 create type sendledger.correlation_result as enum ('matched', 'not_found', 'ambiguous');
 create type sendledger.cost_source as enum ('quote', 'evidence', 'person', 'imported', 'recovered');
@@ -11,6 +12,30 @@ create type sendledger.submission_state as enum ('open', 'marked', 'released', '
 create sequence sendledger.message_id_seq as bigint increment 1 start 1 cache 200;
 create sequence sendledger.submission_id_seq as bigint increment 1 start 1 cache 50;
 
+create table sendledger.audit (
+  name text not null,
+  last_run_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
+  finished_at timestamp with time zone,
+  findings integer default 0 not null,
+  constraint audit_pkey PRIMARY KEY (name)
+);
+create table sendledger.audit_log (
+  id bigint generated always as identity not null,
+  at timestamp with time zone default now() not null,
+  who text not null,
+  action text not null,
+  subject text not null,
+  message_id bigint,
+  message_created_at timestamp(3) with time zone,
+  why text not null,
+  details jsonb default '{}'::jsonb not null,
+  constraint audit_log_action_check CHECK ((action <> ''::text)),
+  constraint audit_log_check CHECK (((message_id IS NULL) = (message_created_at IS NULL))),
+  constraint audit_log_subject_check CHECK ((subject <> ''::text)),
+  constraint audit_log_who_check CHECK ((who <> ''::text)),
+  constraint audit_log_why_check CHECK ((why <> ''::text)),
+  constraint audit_log_pkey PRIMARY KEY (id)
+);
 create table sendledger.cancellation (
   id bigint generated always as identity not null,
   tenant_id text not null,
@@ -35,6 +60,25 @@ CASE kind
 END),
   constraint cancellation_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'key'::text, 'event'::text, 'campaign'::text, 'tenant'::text]))),
   constraint cancellation_pkey PRIMARY KEY (id)
+);
+create table sendledger.charge_adjustment (
+  id bigint generated always as identity not null,
+  message_id bigint not null,
+  message_created_at timestamp(3) with time zone not null,
+  amount numeric(12,4) not null,
+  currency character(3) not null,
+  kind text not null,
+  evidence text not null,
+  created_by text not null,
+  created_at timestamp with time zone default now() not null,
+  constraint charge_adjustment_amount_check CHECK ((amount <> (0)::numeric)),
+  constraint charge_adjustment_check CHECK (((kind <> 'refund'::text) OR (amount < (0)::numeric))),
+  constraint charge_adjustment_created_by_check CHECK ((created_by <> ''::text)),
+  constraint charge_adjustment_currency_check CHECK ((currency ~ '^[A-Z]{3}$'::text)),
+  constraint charge_adjustment_evidence_check CHECK ((evidence <> ''::text)),
+  constraint charge_adjustment_kind_check CHECK ((kind = ANY (ARRAY['refund'::text, 'correction'::text]))),
+  constraint charge_adjustment_pkey PRIMARY KEY (id),
+  constraint charge_adjustment_message_id_evidence_key UNIQUE (message_id, evidence)
 );
 create table sendledger.dataset_epoch (
   only_row boolean default true not null,
@@ -72,6 +116,9 @@ create table sendledger.delivery_receipt (
   message_created_at timestamp(3) with time zone,
   applied_at timestamp with time zone,
   conflict boolean default false not null,
+  hint boolean default false not null,
+  next_look_at timestamp with time zone default now() not null,
+  looks smallint default 0 not null,
   constraint delivery_receipt_source_check CHECK ((source = ANY (ARRAY['poll'::text, 'push'::text, 'day'::text, 'reply'::text]))),
   constraint delivery_receipt_status_check CHECK ((status = ANY (ARRAY['open'::text, 'delivered'::text, 'failed'::text, 'unmapped'::text]))),
   constraint delivery_receipt_pkey PRIMARY KEY (dedupe_hash, received_month)
@@ -84,7 +131,9 @@ create table sendledger.lane (
   submit_within interval not null,
   receipt_within interval not null,
   updated_at timestamp with time zone default now() not null,
+  settle_within interval default '00:30:00'::interval not null,
   constraint lane_receipt_within_check CHECK ((receipt_within > '00:00:00'::interval)),
+  constraint lane_settle_within_check CHECK ((settle_within > '00:00:00'::interval)),
   constraint lane_submit_within_check CHECK ((submit_within > '00:00:00'::interval)),
   constraint lane_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
   constraint lane_pkey PRIMARY KEY (route_id, message_class)
@@ -262,15 +311,27 @@ create table sendledger.route (
   retired_at timestamp with time zone,
   created_at timestamp with time zone default now() not null,
   updated_at timestamp with time zone default now() not null,
+  breaker_opened_at timestamp with time zone,
+  breaker_reason text,
+  probes integer default 0 not null,
+  probe_first_ms integer default 5000 not null,
+  probe_longest_ms integer default 300000 not null,
+  clock_offset_ms bigint,
+  clock_pairs integer default 0 not null,
+  clock_seen_at timestamp with time zone,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
+  constraint route_breaker_whole CHECK ((((breaker_state = 'open'::text) = (breaker_opened_at IS NOT NULL)) AND ((breaker_state = 'closed'::text) OR (probe_at IS NOT NULL)))),
+  constraint route_clock_whole CHECK (((clock_offset_ms IS NULL) = (clock_seen_at IS NULL))),
   constraint route_encoding_rule_check CHECK ((encoding_rule = ANY (ARRAY['gsm7'::text, 'ascii'::text]))),
   constraint route_max_batch_check CHECK (((max_batch >= 1) AND (max_batch <= 10000))),
   constraint route_max_in_flight_requests_check CHECK ((max_in_flight_requests >= 1)),
   constraint route_max_in_flight_rows_check CHECK ((max_in_flight_rows >= 1)),
   constraint route_max_open_submissions_check CHECK ((max_open_submissions >= 1)),
   constraint route_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text)),
+  constraint route_probe_check CHECK ((probe_longest_ms >= probe_first_ms)),
+  constraint route_probe_first_ms_check CHECK ((probe_first_ms >= 1)),
   constraint route_provider_check CHECK ((provider <> ''::text)),
   constraint route_pkey PRIMARY KEY (id),
   constraint route_name_key UNIQUE (name)
@@ -330,6 +391,8 @@ create table sendledger.worker (
   started_at timestamp with time zone default now() not null,
   last_seen_at timestamp with time zone default now() not null,
   ended_at timestamp with time zone,
+  holds_from timestamp with time zone,
+  holds_said_at timestamp with time zone,
   constraint worker_pkey PRIMARY KEY (id),
   constraint worker_boot_id_key UNIQUE (boot_id)
 );
@@ -345,6 +408,7 @@ create table sendledger.message_key_7 partition of sendledger.message_key FOR VA
 create table sendledger.outbound_message_default partition of sendledger.outbound_message DEFAULT;
 create table sendledger.submission_default partition of sendledger.submission DEFAULT;
 
+CREATE INDEX audit_log_message ON sendledger.audit_log USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX cancellation_campaign ON sendledger.cancellation USING btree (tenant_id, campaign_id) WHERE (kind = 'campaign'::text);
 CREATE INDEX cancellation_event ON sendledger.cancellation USING btree (tenant_id, event_id, event_type) WHERE (kind = 'event'::text);
 CREATE INDEX cancellation_key ON sendledger.cancellation USING btree (tenant_id, business_key) WHERE (kind = 'key'::text);
@@ -352,14 +416,16 @@ CREATE INDEX cancellation_message ON sendledger.cancellation USING btree (messag
 CREATE INDEX cancellation_tenant ON sendledger.cancellation USING btree (tenant_id, covers_until) WHERE (kind = 'tenant'::text);
 CREATE INDEX delivery_receipt_latest ON ONLY sendledger.delivery_receipt USING btree (received_at DESC);
 CREATE INDEX delivery_receipt_message ON ONLY sendledger.delivery_receipt USING btree (message_id) WHERE (message_id IS NOT NULL);
-CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (received_at) WHERE (applied_at IS NULL);
+CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (next_look_at) WHERE (applied_at IS NULL);
 CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
 CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX outbound_message_created ON ONLY sendledger.outbound_message USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX outbound_message_recipient ON ONLY sendledger.outbound_message USING btree (recipient, created_at);
+CREATE INDEX outbound_message_replaces ON ONLY sendledger.outbound_message USING btree (replaces_id) WHERE (replaces_id IS NOT NULL);
 CREATE INDEX outbound_message_submission ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE (state = ANY (ARRAY['claimed'::sendledger.message_state, 'submitted'::sendledger.message_state, 'unknown'::sendledger.message_state]));
 CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USING btree (submit_by) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
 CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
+CREATE INDEX review_item_message ON sendledger.review_item USING btree (message_id) WHERE ((resolved_at IS NULL) AND (message_id IS NOT NULL));
 CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
 CREATE INDEX submission_marked ON ONLY sendledger.submission USING btree (route_id, lease_until) WHERE (state = 'marked'::sendledger.submission_state);
 CREATE INDEX submission_open ON ONLY sendledger.submission USING btree (route_id, message_class, id) WHERE (state = 'open'::sendledger.submission_state);
@@ -367,9 +433,15 @@ CREATE INDEX submission_poll ON ONLY sendledger.submission USING btree (poll_at)
 CREATE INDEX submission_txn ON ONLY sendledger.submission USING btree (provider_txn_id) WHERE (provider_txn_id IS NOT NULL);
 CREATE INDEX worker_alive ON sendledger.worker USING btree (app, last_seen_at) WHERE (ended_at IS NULL);
 
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.audit_log FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('what a person did stays as it was written');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.audit_log FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('what a person did stays as it was written');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.audit_log FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('what a person did stays as it was written');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.cancellation FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and is not deleted');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.cancellation FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and is not deleted');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.cancellation FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a cancellation is a fact and does not change');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.charge_adjustment FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('an adjustment is a fact and is not deleted');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.charge_adjustment FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('an adjustment is a fact and is not deleted');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.charge_adjustment FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('an adjustment is a fact and does not change; book another');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.delivery_receipt FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a receipt is evidence and is not deleted');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.delivery_receipt FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('receipts are not truncated; a month is detached');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.delivery_receipt FOR EACH ROW WHEN (((((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.received_at IS DISTINCT FROM new.received_at)) OR (old.received_month IS DISTINCT FROM new.received_month)) OR (old.dedupe_hash IS DISTINCT FROM new.dedupe_hash)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.source IS DISTINCT FROM new.source)) OR ((old.provider_txn_id)::text IS DISTINCT FROM (new.provider_txn_id)::text)) OR ((old.provider_message_id)::text IS DISTINCT FROM (new.provider_message_id)::text)) OR (old.recipient IS DISTINCT FROM new.recipient)) OR (old.sender_id IS DISTINCT FROM new.sender_id)) OR (old.status_word IS DISTINCT FROM new.status_word)) OR (old.cause IS DISTINCT FROM new.cause)) OR (old.provider_submitted_at IS DISTINCT FROM new.provider_submitted_at)) OR (old.provider_delivered_at IS DISTINCT FROM new.provider_delivered_at)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR ((old.message_id IS NOT NULL) AND ((old.message_id IS DISTINCT FROM new.message_id) OR (old.message_created_at IS DISTINCT FROM new.message_created_at))) OR ((old.applied_at IS NOT NULL) AND (new.applied_at IS DISTINCT FROM old.applied_at)) OR (old.conflict AND (NOT new.conflict)))) EXECUTE FUNCTION sendledger.refuse('a receipt is evidence: it is matched and applied once, and never changed');
@@ -394,6 +466,8 @@ CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.outbound_message_def
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.provider_message FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never forgotten');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.provider_message FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never forgotten');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.provider_message FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never overwritten');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.review_item FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a review item is resolved and not deleted');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.review_item FOR EACH ROW WHEN (((old.resolved_at IS NOT NULL) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.subject IS DISTINCT FROM new.subject)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_id IS DISTINCT FROM new.message_id)) OR (old.message_created_at IS DISTINCT FROM new.message_created_at)) OR (old.submission_id IS DISTINCT FROM new.submission_id)) OR (old.submission_created_at IS DISTINCT FROM new.submission_created_at)) OR (old.opened_at IS DISTINCT FROM new.opened_at)))) EXECUTE FUNCTION sendledger.refuse('a review item is decided once, and what it is about does not change');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.submission FOR EACH ROW WHEN ((old.state = ANY (ARRAY['open'::sendledger.submission_state, 'marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) EXECUTE FUNCTION sendledger.refuse('a submission whose outcome is open cannot be deleted');
 CREATE TRIGGER guard_insert BEFORE INSERT ON sendledger.submission FOR EACH ROW WHEN (((CURRENT_USER <> 'sendledger_import'::name) AND ((new.state <> 'open'::sendledger.submission_state) OR (new.requested_at IS NOT NULL) OR (new.responded_at IS NOT NULL) OR (new.provider_txn_id IS NOT NULL) OR (new.provider_status_code IS NOT NULL) OR (new.http_status IS NOT NULL) OR (new.outcome_reason IS NOT NULL) OR (new.outcome_proof IS NOT NULL) OR (new.raw_reply IS NOT NULL) OR (new.poll_at IS NOT NULL) OR (new.polls <> 0)))) EXECUTE FUNCTION sendledger.refuse('a submission is inserted open and without a past');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submissions are not truncated; a month is detached');
@@ -820,6 +894,22 @@ AS $function$
   select case when p_value is null then '-' else octet_length(p_value)::text || ':' || p_value end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.lock_keys_of(p_ids bigint[], p_from timestamp with time zone, p_to timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  perform from sendledger.message_key k
+  join (select m.tenant_id, m.business_key from sendledger.outbound_message m
+    where m.id = any (p_ids) and m.created_at >= p_from and m.created_at <= p_to) x
+    on x.tenant_id = k.tenant_id and x.business_key = k.business_key
+  order by k.tenant_id, k.business_key
+  for update of k;
+end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.redact_final(p_before timestamp with time zone, p_limit integer)
  RETURNS integer
  LANGUAGE plpgsql
@@ -919,6 +1009,107 @@ begin
   raise exception using errcode = '23514', message = format('illegal update of outbound_message %s', old.id);
 end
 $function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.replay(p_id bigint, p_created_at timestamp with time zone, p_who text, p_why text, p_may_duplicate boolean, p_automatic boolean, p_submit_by timestamp with time zone, p_route text, p_tenant text)
+ RETURNS sendledger.replay_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  a sendledger.replay_answer;
+  m record;
+  k record;
+  l record;
+  r record;
+  new_id bigint;
+  at timestamptz(3) := date_trunc('milliseconds', now());
+  deadline timestamptz;
+begin
+  select o.tenant_id, o.business_key into m from sendledger.outbound_message o
+  where o.id = p_id and o.created_at = p_created_at and (p_tenant is null or o.tenant_id = p_tenant);
+  if not found then
+    a.answer := 'not_found'; a.reason := 'there is no such message';
+    return a;
+  end if;
+  select x.* into k from sendledger.message_key x where x.tenant_id = m.tenant_id and x.business_key = m.business_key for update;
+  select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at for update;
+
+  a.answer := case
+    when k.message_id is null then 'key_forgotten'
+    when k.message_id <> p_id then 'replaced'
+    when m.state = 'unknown' then 'unknown'
+    when m.state = 'delivered' then 'delivered'
+    when m.state = 'superseded' then 'superseded'
+    when m.state not in ('failed', 'rejected', 'expired', 'cancelled') then 'open'
+    when m.body = '[redacted]' then 'redacted'
+    -- Billed and without a word of its fate, or with words that contradict each other: it may have arrived.
+    when not coalesce(p_may_duplicate, false) and ((m.state <> 'failed' and m.cost is not null) or m.conflict or m.billed_after_close_at is not null)
+      then 'may_duplicate'
+    when p_automatic and m.on_proven_absent <> 'replay' then 'stopped'
+    when p_automatic and m.submit_by <= clock_timestamp() then 'too_late'
+    when p_automatic and (
+        exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+        or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id and c.business_key = m.business_key)
+        or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
+          and c.event_id = m.event_id and c.event_type = m.event_type)
+        or exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
+          and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until))
+        or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
+          and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class))) then 'cancelled'
+    when p_submit_by <= clock_timestamp() then 'too_late'
+  end;
+  a.reason := case a.answer
+    when 'key_forgotten' then 'its business key was forgotten; enqueue it as a new event if it is wanted'
+    when 'replaced' then 'it was replaced by message ' || k.message_id
+    when 'unknown' then 'nobody knows yet whether it was sent; resolve it first, by evidence or by a review'
+    when 'delivered' then 'it was delivered'
+    when 'superseded' then 'it is a historic duplicate'
+    when 'open' then 'it is still ' || m.state
+    when 'redacted' then 'its text was removed'
+    when 'may_duplicate' then 'it was billed and may have arrived; say that a duplicate is acceptable, and why'
+    when 'stopped' then 'its sender wants no second attempt by itself'
+    when 'too_late' then 'its submit_by has passed'
+    when 'cancelled' then 'it was cancelled'
+  end;
+  if a.answer is not null then
+    return a;
+  end if;
+
+  select x.id, x.provider into r from sendledger.route x
+  where x.retired_at is null and x.channel = m.channel and case when p_route is null then x.id = m.route_id else x.name = p_route end;
+  select x.submit_within into l from sendledger.lane x where x.route_id = r.id and x.message_class = m.message_class;
+  if r.id is null or l.submit_within is null then
+    a.answer := 'no_route'; a.reason := 'no such route with a lane of this class';
+    return a;
+  end if;
+
+  deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else now() + l.submit_within end);
+  new_id := nextval('sendledger.message_id_seq');
+  insert into sendledger.outbound_message (
+    id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
+    channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
+    scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
+  values (
+    new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
+    m.channel, m.message_class, m.recipient, m.country, m.sender_id, r.id, r.provider, m.body, m.encoding, m.segments,
+    m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
+    case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
+    greatest(at, m.scheduled_for), greatest(deadline, m.scheduled_for + l.submit_within), m.on_proven_absent)
+  returning attempt_key::text into a.attempt_key;
+  update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
+  insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+  values (p_who, 'replay', 'message ' || p_id, p_id, p_created_at, p_why,
+    json_build_object('successor', new_id::text, 'may_duplicate', coalesce(p_may_duplicate, false), 'automatic', p_automatic, 'route', p_route));
+  a.answer := 'created';
+  a.message_id := new_id::text;
+  a.message_created_at := to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+  a.lane := r.id::text || '.' || m.message_class;
+  return a;
+end
+$function$;
 
 comment on column sendledger.route.hold is 'Nothing of this route is marked while set. Whoever sets it writes this row, so that a mark waits for it or sees it.';
 
@@ -933,19 +1124,47 @@ grant execute on function sendledger.key_part(text) to sendledger_cli;
 grant execute on function sendledger.key_part(text) to sendledger_import;
 grant execute on function sendledger.key_part(text) to sendledger_producer;
 grant execute on function sendledger.key_part(text) to sendledger_reconcile;
+grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_backfill;
+grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_cli;
+grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_ops;
+grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_reconcile;
+grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_submit;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_backfill;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_cli;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_ops;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_producer;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_reconcile;
+grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_submit;
+grant insert on table sendledger.audit to sendledger_reconcile;
+grant insert on table sendledger.audit_log to sendledger_backfill;
+grant insert on table sendledger.audit_log to sendledger_cli;
+grant insert on table sendledger.audit_log to sendledger_ops;
+grant insert on table sendledger.audit_log to sendledger_reconcile;
+grant insert on table sendledger.audit_log to sendledger_submit;
+grant insert on table sendledger.cancellation to sendledger_backfill;
 grant insert on table sendledger.cancellation to sendledger_cli;
 grant insert on table sendledger.cancellation to sendledger_ops;
+grant insert on table sendledger.cancellation to sendledger_reconcile;
+grant insert on table sendledger.charge_adjustment to sendledger_backfill;
+grant insert on table sendledger.charge_adjustment to sendledger_cli;
+grant insert on table sendledger.charge_adjustment to sendledger_ops;
+grant insert on table sendledger.charge_adjustment to sendledger_reconcile;
 grant insert on table sendledger.delivery_receipt to sendledger_backfill;
 grant insert on table sendledger.delivery_receipt to sendledger_reconcile;
+grant insert on table sendledger.delivery_receipt to sendledger_submit;
 grant insert on table sendledger.lane to sendledger_cli;
 grant insert on table sendledger.message_key to sendledger_import;
 grant insert on table sendledger.message_template to sendledger_cli;
 grant insert on table sendledger.outbound_message to sendledger_import;
 grant insert on table sendledger.provider_message to sendledger_backfill;
+grant insert on table sendledger.provider_message to sendledger_cli;
+grant insert on table sendledger.provider_message to sendledger_ops;
 grant insert on table sendledger.provider_message to sendledger_reconcile;
 grant insert on table sendledger.rate_card to sendledger_cli;
 grant insert on table sendledger.review_item to sendledger_backfill;
 grant insert on table sendledger.review_item to sendledger_claim;
+grant insert on table sendledger.review_item to sendledger_cli;
+grant insert on table sendledger.review_item to sendledger_ops;
 grant insert on table sendledger.review_item to sendledger_reconcile;
 grant insert on table sendledger.review_item to sendledger_submit;
 grant insert on table sendledger.route to sendledger_cli;
@@ -957,6 +1176,14 @@ grant insert on table sendledger.worker to sendledger_backfill;
 grant insert on table sendledger.worker to sendledger_claim;
 grant insert on table sendledger.worker to sendledger_reconcile;
 grant insert on table sendledger.worker to sendledger_submit;
+grant select on table sendledger.audit to sendledger_cli;
+grant select on table sendledger.audit to sendledger_ops;
+grant select on table sendledger.audit to sendledger_reconcile;
+grant select on table sendledger.audit_log to sendledger_backfill;
+grant select on table sendledger.audit_log to sendledger_cli;
+grant select on table sendledger.audit_log to sendledger_ops;
+grant select on table sendledger.audit_log to sendledger_reconcile;
+grant select on table sendledger.audit_log to sendledger_submit;
 grant select on table sendledger.cancellation to sendledger_backfill;
 grant select on table sendledger.cancellation to sendledger_claim;
 grant select on table sendledger.cancellation to sendledger_cli;
@@ -964,6 +1191,10 @@ grant select on table sendledger.cancellation to sendledger_import;
 grant select on table sendledger.cancellation to sendledger_ops;
 grant select on table sendledger.cancellation to sendledger_reconcile;
 grant select on table sendledger.cancellation to sendledger_submit;
+grant select on table sendledger.charge_adjustment to sendledger_backfill;
+grant select on table sendledger.charge_adjustment to sendledger_cli;
+grant select on table sendledger.charge_adjustment to sendledger_ops;
+grant select on table sendledger.charge_adjustment to sendledger_reconcile;
 grant select on table sendledger.dataset_epoch to sendledger_backfill;
 grant select on table sendledger.dataset_epoch to sendledger_claim;
 grant select on table sendledger.dataset_epoch to sendledger_cli;
@@ -975,6 +1206,7 @@ grant select on table sendledger.delivery_receipt to sendledger_backfill;
 grant select on table sendledger.delivery_receipt to sendledger_cli;
 grant select on table sendledger.delivery_receipt to sendledger_ops;
 grant select on table sendledger.delivery_receipt to sendledger_reconcile;
+grant select on table sendledger.delivery_receipt to sendledger_submit;
 grant select on table sendledger.delivery_receipt_default to sendledger_cli;
 grant select on table sendledger.delivery_receipt_default to sendledger_ops;
 grant select on table sendledger.delivery_receipt_default to sendledger_reconcile;
@@ -1085,17 +1317,41 @@ grant update on column sendledger.delivery_receipt.cause_class to sendledger_bac
 grant update on column sendledger.delivery_receipt.cause_class to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.hint to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.hint to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.looks to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.looks to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.message_created_at to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.message_created_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.message_id to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.message_id to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.next_look_at to sendledger_backfill;
+grant update on column sendledger.delivery_receipt.next_look_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.status to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.status to sendledger_reconcile;
 grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
+grant update on column sendledger.outbound_message.billable_units to sendledger_cli;
+grant update on column sendledger.outbound_message.billable_units to sendledger_ops;
 grant update on column sendledger.outbound_message.billable_units to sendledger_submit;
+grant update on column sendledger.outbound_message.billed_after_close_at to sendledger_cli;
+grant update on column sendledger.outbound_message.billed_after_close_at to sendledger_ops;
+grant update on column sendledger.outbound_message.billed_after_close_at to sendledger_submit;
 grant update on column sendledger.outbound_message.claimed_at to sendledger_claim;
+grant update on column sendledger.outbound_message.conflict to sendledger_cli;
+grant update on column sendledger.outbound_message.conflict to sendledger_ops;
+grant update on column sendledger.outbound_message.conflict to sendledger_submit;
+grant update on column sendledger.outbound_message.correlation_result to sendledger_cli;
+grant update on column sendledger.outbound_message.correlation_result to sendledger_ops;
+grant update on column sendledger.outbound_message.correlation_window_ms to sendledger_cli;
+grant update on column sendledger.outbound_message.correlation_window_ms to sendledger_ops;
+grant update on column sendledger.outbound_message.cost to sendledger_cli;
+grant update on column sendledger.outbound_message.cost to sendledger_ops;
 grant update on column sendledger.outbound_message.cost to sendledger_submit;
+grant update on column sendledger.outbound_message.cost_currency to sendledger_cli;
+grant update on column sendledger.outbound_message.cost_currency to sendledger_ops;
 grant update on column sendledger.outbound_message.cost_currency to sendledger_submit;
+grant update on column sendledger.outbound_message.cost_source to sendledger_cli;
+grant update on column sendledger.outbound_message.cost_source to sendledger_ops;
 grant update on column sendledger.outbound_message.cost_source to sendledger_submit;
 grant update on column sendledger.outbound_message.due_at to sendledger_claim;
 grant update on column sendledger.outbound_message.due_at to sendledger_submit;
@@ -1105,7 +1361,11 @@ grant update on column sendledger.outbound_message.provider_txn_id to sendledger
 grant update on column sendledger.outbound_message.quoted_cost to sendledger_claim;
 grant update on column sendledger.outbound_message.quoted_currency to sendledger_claim;
 grant update on column sendledger.outbound_message.quoted_units to sendledger_claim;
+grant update on column sendledger.outbound_message.receipt_by to sendledger_cli;
+grant update on column sendledger.outbound_message.receipt_by to sendledger_ops;
 grant update on column sendledger.outbound_message.receipt_by to sendledger_submit;
+grant update on column sendledger.outbound_message.reconciled_at to sendledger_cli;
+grant update on column sendledger.outbound_message.reconciled_at to sendledger_ops;
 grant update on column sendledger.outbound_message.reconciled_at to sendledger_submit;
 grant update on column sendledger.outbound_message.requested_at to sendledger_submit;
 grant update on column sendledger.outbound_message.state to sendledger_claim;
@@ -1124,24 +1384,90 @@ grant update on column sendledger.outbound_message.submission_id to sendledger_c
 grant update on column sendledger.outbound_message.submission_id to sendledger_cli;
 grant update on column sendledger.outbound_message.submission_id to sendledger_ops;
 grant update on column sendledger.outbound_message.submission_id to sendledger_submit;
+grant update on column sendledger.outbound_message.submitted_at to sendledger_cli;
+grant update on column sendledger.outbound_message.submitted_at to sendledger_ops;
 grant update on column sendledger.outbound_message.submitted_at to sendledger_submit;
 grant update on column sendledger.outbound_message.updated_at to sendledger_claim;
 grant update on column sendledger.outbound_message.updated_at to sendledger_cli;
 grant update on column sendledger.outbound_message.updated_at to sendledger_ops;
 grant update on column sendledger.outbound_message.updated_at to sendledger_submit;
+grant update on column sendledger.review_item.evidence to sendledger_backfill;
+grant update on column sendledger.review_item.evidence to sendledger_claim;
+grant update on column sendledger.review_item.evidence to sendledger_cli;
+grant update on column sendledger.review_item.evidence to sendledger_ops;
+grant update on column sendledger.review_item.evidence to sendledger_reconcile;
+grant update on column sendledger.review_item.evidence to sendledger_submit;
+grant update on column sendledger.review_item.note to sendledger_backfill;
+grant update on column sendledger.review_item.note to sendledger_claim;
+grant update on column sendledger.review_item.note to sendledger_cli;
+grant update on column sendledger.review_item.note to sendledger_ops;
+grant update on column sendledger.review_item.note to sendledger_reconcile;
+grant update on column sendledger.review_item.note to sendledger_submit;
+grant update on column sendledger.review_item.resolution to sendledger_backfill;
+grant update on column sendledger.review_item.resolution to sendledger_claim;
+grant update on column sendledger.review_item.resolution to sendledger_cli;
+grant update on column sendledger.review_item.resolution to sendledger_ops;
+grant update on column sendledger.review_item.resolution to sendledger_reconcile;
+grant update on column sendledger.review_item.resolution to sendledger_submit;
+grant update on column sendledger.review_item.resolved_at to sendledger_backfill;
+grant update on column sendledger.review_item.resolved_at to sendledger_claim;
+grant update on column sendledger.review_item.resolved_at to sendledger_cli;
+grant update on column sendledger.review_item.resolved_at to sendledger_ops;
+grant update on column sendledger.review_item.resolved_at to sendledger_reconcile;
+grant update on column sendledger.review_item.resolved_at to sendledger_submit;
+grant update on column sendledger.review_item.resolved_by to sendledger_backfill;
+grant update on column sendledger.review_item.resolved_by to sendledger_claim;
+grant update on column sendledger.review_item.resolved_by to sendledger_cli;
+grant update on column sendledger.review_item.resolved_by to sendledger_ops;
+grant update on column sendledger.review_item.resolved_by to sendledger_reconcile;
+grant update on column sendledger.review_item.resolved_by to sendledger_submit;
+grant update on column sendledger.route.breaker_failures to sendledger_backfill;
+grant update on column sendledger.route.breaker_failures to sendledger_reconcile;
+grant update on column sendledger.route.breaker_failures to sendledger_submit;
+grant update on column sendledger.route.breaker_opened_at to sendledger_backfill;
+grant update on column sendledger.route.breaker_opened_at to sendledger_reconcile;
+grant update on column sendledger.route.breaker_opened_at to sendledger_submit;
+grant update on column sendledger.route.breaker_reason to sendledger_backfill;
+grant update on column sendledger.route.breaker_reason to sendledger_reconcile;
+grant update on column sendledger.route.breaker_reason to sendledger_submit;
+grant update on column sendledger.route.breaker_state to sendledger_backfill;
+grant update on column sendledger.route.breaker_state to sendledger_reconcile;
+grant update on column sendledger.route.breaker_state to sendledger_submit;
+grant update on column sendledger.route.clock_offset_ms to sendledger_backfill;
+grant update on column sendledger.route.clock_offset_ms to sendledger_reconcile;
+grant update on column sendledger.route.clock_pairs to sendledger_backfill;
+grant update on column sendledger.route.clock_pairs to sendledger_reconcile;
+grant update on column sendledger.route.clock_seen_at to sendledger_backfill;
+grant update on column sendledger.route.clock_seen_at to sendledger_reconcile;
+grant update on column sendledger.route.probe_at to sendledger_backfill;
+grant update on column sendledger.route.probe_at to sendledger_reconcile;
+grant update on column sendledger.route.probe_at to sendledger_submit;
+grant update on column sendledger.route.probes to sendledger_backfill;
+grant update on column sendledger.route.probes to sendledger_reconcile;
+grant update on column sendledger.route.probes to sendledger_submit;
+grant update on column sendledger.route.updated_at to sendledger_backfill;
+grant update on column sendledger.route.updated_at to sendledger_reconcile;
 grant update on column sendledger.route.updated_at to sendledger_submit;
 grant update on column sendledger.submission.http_status to sendledger_submit;
 grant update on column sendledger.submission.lease_token to sendledger_submit;
 grant update on column sendledger.submission.lease_until to sendledger_submit;
 grant update on column sendledger.submission.marked_by to sendledger_submit;
+grant update on column sendledger.submission.outcome_proof to sendledger_cli;
+grant update on column sendledger.submission.outcome_proof to sendledger_ops;
 grant update on column sendledger.submission.outcome_proof to sendledger_submit;
+grant update on column sendledger.submission.outcome_reason to sendledger_cli;
+grant update on column sendledger.submission.outcome_reason to sendledger_ops;
 grant update on column sendledger.submission.outcome_reason to sendledger_submit;
 grant update on column sendledger.submission.poll_at to sendledger_claim;
+grant update on column sendledger.submission.poll_at to sendledger_cli;
+grant update on column sendledger.submission.poll_at to sendledger_ops;
 grant update on column sendledger.submission.poll_at to sendledger_submit;
 grant update on column sendledger.submission.provider_status_code to sendledger_submit;
 grant update on column sendledger.submission.provider_txn_id to sendledger_submit;
 grant update on column sendledger.submission.raw_reply to sendledger_submit;
 grant update on column sendledger.submission.requested_at to sendledger_submit;
+grant update on column sendledger.submission.responded_at to sendledger_cli;
+grant update on column sendledger.submission.responded_at to sendledger_ops;
 grant update on column sendledger.submission.responded_at to sendledger_submit;
 grant update on column sendledger.submission.state to sendledger_claim;
 grant update on column sendledger.submission.state to sendledger_cli;
@@ -1151,10 +1477,13 @@ grant update on column sendledger.worker.ended_at to sendledger_backfill;
 grant update on column sendledger.worker.ended_at to sendledger_claim;
 grant update on column sendledger.worker.ended_at to sendledger_reconcile;
 grant update on column sendledger.worker.ended_at to sendledger_submit;
+grant update on column sendledger.worker.holds_from to sendledger_submit;
+grant update on column sendledger.worker.holds_said_at to sendledger_submit;
 grant update on column sendledger.worker.last_seen_at to sendledger_backfill;
 grant update on column sendledger.worker.last_seen_at to sendledger_claim;
 grant update on column sendledger.worker.last_seen_at to sendledger_reconcile;
 grant update on column sendledger.worker.last_seen_at to sendledger_submit;
+grant update on table sendledger.audit to sendledger_reconcile;
 grant update on table sendledger.lane to sendledger_cli;
 grant update on table sendledger.message_template to sendledger_cli;
 grant update on table sendledger.outbound_message to sendledger_backfill;

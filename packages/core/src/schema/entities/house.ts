@@ -25,7 +25,15 @@ export const Route = defineEntity({
     breakerState: p.text().$type<'closed' | 'open'>(),
     breakerFailures: p.integer(),
     breakerThreshold: p.integer(),
+    breakerOpenedAt: p.datetime().nullable(),
+    breakerReason: p.text().nullable(),
     probeAt: p.datetime().nullable(),
+    probes: p.integer(),
+    probeFirstMs: p.integer(),
+    probeLongestMs: p.integer(),
+    clockOffsetMs: p.bigint('string').nullable(),
+    clockPairs: p.integer(),
+    clockSeenAt: p.datetime().nullable(),
     hold: p.boolean(),
     holdReason: p.text().nullable(),
     retiredAt: p.datetime().nullable(),
@@ -45,6 +53,7 @@ export const Lane = defineEntity({
     pauseReason: p.text().nullable(),
     submitWithin: p.interval(),
     receiptWithin: p.interval(),
+    settleWithin: p.interval(),
     updatedAt: p.datetime(),
   },
 });
@@ -110,6 +119,8 @@ export const Worker = defineEntity({
     startedAt: p.datetime(),
     lastSeenAt: p.datetime(),
     endedAt: p.datetime().nullable(),
+    holdsFrom: p.datetime().nullable(),
+    holdsSaidAt: p.datetime().nullable(),
   },
 });
 
@@ -170,5 +181,51 @@ export const ReviewItem = defineEntity({
     resolvedBy: p.text().nullable(),
     resolution: p.text().nullable(),
     note: p.text().nullable(),
+  },
+});
+
+/** A refund or correction of what a message cost. The charge itself never moves. */
+export const ChargeAdjustment = defineEntity({
+  name: 'ChargeAdjustment',
+  tableName: 'charge_adjustment',
+  properties: {
+    id: p.bigint('string').primary(),
+    messageId: p.bigint('string'),
+    messageCreatedAt: p.datetime(3),
+    amount: p.decimal('string'),
+    currency: p.text(),
+    kind: p.text().$type<'refund' | 'correction'>(),
+    evidence: p.text(),
+    createdBy: p.text(),
+    createdAt: p.datetime(),
+  },
+});
+
+/** What a person changed, and why. */
+export const AuditLog = defineEntity({
+  name: 'AuditLog',
+  tableName: 'audit_log',
+  properties: {
+    id: p.bigint('string').primary(),
+    at: p.datetime(),
+    who: p.text(),
+    action: p.text(),
+    subject: p.text(),
+    messageId: p.bigint('string').nullable(),
+    messageCreatedAt: p.datetime(3).nullable(),
+    why: p.text(),
+    details: p.json(),
+  },
+});
+
+/** When an audit last ran over the fleet, and how much it found. */
+export const Audit = defineEntity({
+  name: 'Audit',
+  tableName: 'audit',
+  properties: {
+    name: p.text().primary(),
+    lastRunAt: p.datetime(),
+    finishedAt: p.datetime().nullable(),
+    findings: p.integer(),
   },
 });

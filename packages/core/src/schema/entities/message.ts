@@ -154,5 +154,8 @@ export const DeliveryReceipt = defineEntity({
     messageCreatedAt: p.datetime(3).nullable(),
     appliedAt: p.datetime().nullable(),
     conflict: p.boolean(),
+    hint: p.boolean(),
+    nextLookAt: p.datetime(),
+    looks: p.smallint(),
   },
 });
