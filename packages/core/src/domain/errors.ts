@@ -54,6 +54,10 @@ export const ERRORS = {
     what: 'COMMIT was answered by a rollback: a statement of the transaction had failed before.',
     remedy: 'Let the error of the failed statement reach transaction(), or put a savepoint around what may fail.',
   },
+  SENDLEDGER_REASON_NEEDED: {
+    what: 'What a person decides is kept with name and reason.',
+    remedy: 'Say who decides (--by), and why (--why).',
+  },
 } as const satisfies Record<string, { what: string; remedy: string }>;
 
 export type ErrorCode = keyof typeof ERRORS;

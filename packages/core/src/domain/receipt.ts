@@ -11,16 +11,22 @@ export type ReceiptVerdict =
   | { readonly kind: 'accepted' }
   /** Nothing to move; the receipt is done. */
   | { readonly kind: 'noted' }
-  /** The row is final and this says something else: it is kept, and flagged. */
-  | { readonly kind: 'conflict' }
+  /**
+   * The row is final and this says something else: it is kept, and flagged. `bill`: it also shows that the provider took a
+   * message that nobody paid for yet; the state stands, and the money is set right.
+   */
+  | { readonly kind: 'conflict'; readonly bill: boolean }
   /** Not to be judged yet: our own reply is still out, or the word is unmapped. */
   | { readonly kind: 'wait' };
 
 /**
  * Of contradictory finals the first applied stands (terminal is terminal); an unmapped word changes nothing and can be
- * judged again once mapped; a receipt that overtakes our own reply waits for it.
+ * judged again once mapped; a receipt that overtakes our own reply waits for it. A row that is final without a cost was thought
+ * not sent: any record of it shows that it was.
+ *
+ * @param billed whether the row has a cost
  */
-export function judgeReceipt(state: MessageState, status: ReceiptStatus): ReceiptVerdict {
+export function judgeReceipt(state: MessageState, status: ReceiptStatus, billed: boolean): ReceiptVerdict {
   if (status === 'unmapped') return { kind: 'wait' };
   switch (state) {
     case 'claimed':
@@ -30,19 +36,25 @@ export function judgeReceipt(state: MessageState, status: ReceiptStatus): Receip
     case 'unknown':
       return status === 'open' ? { kind: 'accepted' } : { kind: 'move', to: status, viaSubmitted: true };
     case 'delivered':
-      return status === 'failed' ? { kind: 'conflict' } : { kind: 'noted' };
+      return status === 'failed' ? { kind: 'conflict', bill: false } : { kind: 'noted' };
     case 'failed':
-      return status === 'delivered' ? { kind: 'conflict' } : { kind: 'noted' };
+      if (!billed) return { kind: 'conflict', bill: true };
+      return status === 'delivered' ? { kind: 'conflict', bill: false } : { kind: 'noted' };
     case 'expired':
+      if (!billed) return { kind: 'conflict', bill: true };
       // The window closed without a receipt; a late one is evidence that it should not have.
-      return status === 'open' ? { kind: 'noted' } : { kind: 'conflict' };
+      return status === 'open' ? { kind: 'noted' } : { kind: 'conflict', bill: false };
     case 'rejected':
+      // A provider may list what it refused as failed; that costs nothing.
+      if (status === 'failed') return { kind: 'noted' };
+      return { kind: 'conflict', bill: !billed };
     case 'cancelled':
+      return { kind: 'conflict', bill: !billed };
     case 'superseded':
-      return { kind: 'conflict' };
+      return { kind: 'conflict', bill: false };
     case 'pending':
     case 'retry':
       // Evidence for a row of ours that is not on the wire: an earlier attempt, or a mistake. A person looks.
-      return { kind: 'conflict' };
+      return { kind: 'conflict', bill: false };
   }
 }

@@ -1,7 +1,10 @@
+import type { BreakerEvent, BreakerSign } from '../domain/breaker.ts';
+import { applyToBreaker, type BreakerMove, lockForBreaker } from './breaker.ts';
 import type { RowRef } from './identity.ts';
 import { rowKeys } from './identity.ts';
-import { openReview } from './open-review.ts';
+import { keepLateAcceptance } from './late-acceptance.ts';
 import { dictionary, inChunks } from './row-values.ts';
+import { replayProven } from './settle-unknown.ts';
 import { countOf, rowsOf, type Sql } from './sql.ts';
 
 /** What became of one request, judged row by row; see the gateway's closed outcome set. */
@@ -19,6 +22,8 @@ export interface SubmissionOutcome extends RowRef {
   readonly rawReply: Uint8Array | null;
   /** When the provider's report is read first, in ms from now; null where there is nothing to read. */
   readonly pollInMs: number | null;
+  /** What it says about its route; absent where it says nothing. */
+  readonly breaker?: { readonly routeId: string; readonly sign: BreakerSign };
   readonly rows: readonly RowOutcome[];
 }
 
@@ -42,13 +47,17 @@ export interface AppliedOutcomes {
   readonly late: number;
   /** Submissions that were no longer waiting for this outcome: applied before, or owned by somebody else. */
   readonly stale: readonly string[];
+  /** Breakers that these outcomes opened or closed. */
+  readonly breakers: readonly BreakerMove[];
+  /** Lanes that got a successor of a message that is now proven not sent. */
+  readonly replayed: readonly string[];
 }
 
 /**
  * Locks what is still waiting for these outcomes: marked, or ambiguous with something better than ambiguous to say. The
  * lease token is what makes a second application, or one by a worker of a lost timeline, find nothing.
  */
-export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at from sendledger.submission s
+export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at, s.is_probe from sendledger.submission s
   where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
     and s.lease_token = ($4::uuid[])[array_position($1::bigint[], s.id)]
     and (s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[array_position($1::bigint[], s.id)] <> 'ambiguous'))
@@ -101,24 +110,85 @@ export const LATE_ABSENT = `update sendledger.outbound_message m
   set state = 'failed', updated_at = now(), reconciled_at = now(),
     state_reason = ($5::text[])[array_position($1::bigint[], m.id)], provider_cause = ($6::text[])[array_position($1::bigint[], m.id)]
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'
-    and m.submission_id = any ($4::bigint[])`;
+    and m.submission_id = any ($4::bigint[])
+  returning m.id, m.created_at as "createdAt"`;
 
 /**
  * marked → its outcome, and its rows out of `claimed`: recipients the provider refused are rejected and unbilled, the rest
  * follow the outcome. Applying the same outcome twice changes nothing.
  */
 export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<AppliedOutcomes> {
-  if (outcomes.length === 0) return { submissions: [], rows: 0, late: 0, stale: [] };
+  if (outcomes.length === 0) return NOTHING_APPLIED;
+  await lockRoutesAndKeys(sql, outcomes);
   const waiting = await lockWaiting(sql, outcomes);
   const mine = outcomes.filter((o) => waiting.has(o.id));
-  const stale = outcomes.filter((o) => !waiting.has(o.id)).map((o) => o.id);
-  if (mine.length === 0) return { submissions: [], rows: 0, late: 0, stale };
+  const stale = outcomes.filter((o) => !waiting.has(o.id));
+  await keepLateAcceptance(sql, stale);
+  const staleIds = stale.map((o) => o.id);
+  if (mine.length === 0) return { ...NOTHING_APPLIED, stale: staleIds };
   await settleSubmissions(sql, mine);
 
   const onTime = mine.filter((o) => waiting.get(o.id)?.state === 'marked');
   const late = mine.filter((o) => waiting.get(o.id)?.state === 'ambiguous');
   const rows = await moveClaimed(sql, onTime, waiting);
-  return { submissions: mine.map((o) => o.id), rows, late: await moveUnknown(sql, late), stale };
+  const unknown = await moveUnknown(sql, late);
+  return {
+    submissions: mine.map((o) => o.id),
+    rows,
+    late: unknown.moved,
+    stale: staleIds,
+    // A late outcome was counted as ambiguous when its lease ran out, and says nothing about now.
+    breakers: await signBreakers(sql, onTime, waiting),
+    replayed: unknown.replayed,
+  };
+}
+
+const NOTHING_APPLIED: AppliedOutcomes = { submissions: [], rows: 0, late: 0, stale: [], breakers: [], replayed: [] };
+
+/** Route and keys come before submissions in the order of locks; nearly always there is nothing to lock here. */
+async function lockRoutesAndKeys(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
+  const byRoute = Map.groupBy(
+    outcomes.filter((o) => o.breaker !== undefined),
+    (o) => o.breaker?.routeId ?? '',
+  );
+  for (const routeId of [...byRoute.keys()].toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1)))
+    await lockForBreaker(
+      sql,
+      routeId,
+      (byRoute.get(routeId) ?? []).flatMap((o) => o.breaker?.sign ?? []),
+    );
+  const absent = outcomes.filter((o) => o.state === 'not_sent' || o.state === 'refused');
+  if (absent.length === 0) return;
+  const late = await rowsOf<{ id: string }>(
+    sql,
+    `select s.id from sendledger.submission s
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state::text = 'ambiguous'`,
+    rowKeys(absent),
+  );
+  const ids = new Set(late.map((row) => row.id));
+  const replayable = absent.filter((o) => ids.has(o.id)).flatMap((o) => o.rows.filter((row) => row.to === 'retry'));
+  if (replayable.length > 0)
+    await sql.query('select sendledger.lock_keys_of($1::bigint[], $2, $3)', rowKeys(replayable));
+}
+
+async function signBreakers(
+  sql: Sql,
+  outcomes: readonly SubmissionOutcome[],
+  waiting: Waiting,
+): Promise<BreakerMove[]> {
+  const events = new Map<string, BreakerEvent[]>();
+  for (const o of outcomes) {
+    if (o.breaker === undefined) continue;
+    const of = events.get(o.breaker.routeId) ?? [];
+    of.push({ sign: o.breaker.sign, probe: waiting.get(o.id)?.isProbe ?? false, reason: `${o.state}: ${o.reason}` });
+    events.set(o.breaker.routeId, of);
+  }
+  const moves: BreakerMove[] = [];
+  for (const [routeId, of] of events) {
+    const move = await applyToBreaker(sql, routeId, of);
+    if (move !== null) moves.push(move);
+  }
+  return moves;
 }
 
 /**
@@ -135,7 +205,7 @@ export async function applyRowByRow(
   setApart: (row: RowRef) => void,
 ): Promise<AppliedOutcomes> {
   const waiting = await lockWaiting(sql, [outcome]);
-  if (waiting.get(outcome.id)?.state !== 'marked') return { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+  if (waiting.get(outcome.id)?.state !== 'marked') return { ...NOTHING_APPLIED, stale: [outcome.id] };
   await settleSubmissions(sql, [outcome]);
 
   const move = async (rows: readonly RowOutcome[]): Promise<number> => {
@@ -158,21 +228,23 @@ export async function applyRowByRow(
     const unknown = { ...only, to: 'unknown', reason: 'outcome_not_writable', cause: null, retryInMs: null } as const;
     return moveChunk(sql, [unknown], [outcome], waiting);
   };
-  return { submissions: [outcome.id], rows: await move(outcome.rows), late: 0, stale: [] };
+  return { ...NOTHING_APPLIED, submissions: [outcome.id], rows: await move(outcome.rows) };
 }
 
-type Waiting = Map<string, { readonly state: string; readonly requestedAt: Date }>;
+type Waiting = Map<string, { readonly state: string; readonly requestedAt: Date; readonly isProbe: boolean }>;
 
 async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<Waiting> {
   const [ids, earliest, latest] = rowKeys(outcomes);
-  const rows = await rowsOf<{ id: string; state: string; requested_at: Date }>(sql, LOCK_WAITING, [
+  const rows = await rowsOf<{ id: string; state: string; requested_at: Date; is_probe: boolean }>(sql, LOCK_WAITING, [
     ids,
     earliest,
     latest,
     outcomes.map((o) => o.leaseToken),
     outcomes.map((o) => o.state),
   ]);
-  return new Map(rows.map((row) => [row.id, { state: row.state, requestedAt: row.requested_at }]));
+  return new Map(
+    rows.map((row) => [row.id, { state: row.state, requestedAt: row.requested_at, isProbe: row.is_probe }]),
+  );
 }
 
 async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
@@ -227,7 +299,10 @@ async function moveChunk(
   ]);
 }
 
-async function moveUnknown(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<number> {
+async function moveUnknown(
+  sql: Sql,
+  outcomes: readonly SubmissionOutcome[],
+): Promise<{ readonly moved: number; readonly replayed: readonly string[] }> {
   let moved = 0;
   const ids = outcomes.map((o) => o.id);
   const accepted = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'submitted'));
@@ -239,20 +314,26 @@ async function moveUnknown(sql: Sql, outcomes: readonly SubmissionOutcome[]): Pr
       outcomes.map((o) => o.statusCode),
     ]);
   const absent = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry'));
+  const failed: RowRef[] = [];
   for (const rows of inChunks(absent))
-    moved += await countOf(sql, LATE_ABSENT, [
-      ...rowKeys(rows),
-      ids,
-      rows.map((r) => `late_${r.reason ?? 'refusal'}`),
-      rows.map((r) => r.cause),
-    ]);
-  // What was proven not sent is not lost: until it is sent again by itself, a person is told.
-  for (const row of absent.filter((r) => r.to === 'retry'))
-    await openReview(sql, {
-      kind: 'proven_not_sent',
-      subject: `message ${row.id}`,
-      message: row,
-      evidence: { reason: row.reason, remedy: 'enqueue it again if it is still wanted' },
-    });
-  return moved;
+    failed.push(
+      ...(await rowsOf<RowRef>(sql, LATE_ABSENT, [
+        ...rowKeys(rows),
+        ids,
+        rows.map((r) => `late_${r.reason ?? 'refusal'}`),
+        rows.map((r) => r.cause),
+      ])),
+    );
+  // What was proven not sent is not lost: it is sent again by itself, unless its sender wants no second attempt. What was
+  // refused for good is not.
+  const again = new Set(absent.filter((r) => r.to === 'retry').map((r) => r.id));
+  const replays = await replayProven(
+    sql,
+    failed.filter((row) => again.has(row.id)),
+    'late proof that it was not sent',
+  );
+  return {
+    moved: moved + failed.length,
+    replayed: replays.flatMap((r) => (r.answer === 'created' ? (r.lane ?? []) : [])),
+  };
 }

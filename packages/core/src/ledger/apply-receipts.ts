@@ -1,23 +1,54 @@
 import { judgeReceipt } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
+import { billAfterClose } from './bill-after-close.ts';
 import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
 import { learnMessageIds } from './learn-message-ids.ts';
-import { lockUnapplied, matchReceipts, meansAnother, type StoredReceipt } from './match-receipts.ts';
+import { lockUnapplied, matchReceipts, meansAnother, type StoredReceipt, type Target } from './match-receipts.ts';
 import { openReview } from './open-review.ts';
+import { postponeReceipts } from './postpone-receipts.ts';
 import type { ReceiptOrigin } from './receipt-record.ts';
 import { dictionary } from './row-values.ts';
+import { settleAsSent } from './settle-unknown.ts';
 import { rowsOf, type Sql } from './sql.ts';
+import { cancelSuccessors } from './successors.ts';
 
 export interface AppliedReceipts {
   readonly delivered: number;
   readonly failed: number;
+  /** Unknown rows that these receipts prove accepted. */
+  readonly proven: number;
   readonly conflicts: number;
+  /** Rows that were closed as unsent and are billed now. */
+  readonly billed: number;
   /** Receipts that match no row yet, or whose row is not ready for them. */
   readonly waiting: number;
+  /** Submissions whose report a hint says is worth reading now: wake their polls after the commit. */
+  readonly hinted: readonly RowRef[];
+  /** Unsent successors of messages that arrived after all; their cancellation is a fact, to be swept after the commit. */
+  readonly successors: readonly RowRef[];
+  /** What the provider's clock said, minus what ours said, in ms, for requests whose ids we knew before. */
+  readonly clockOffsetsMs: readonly number[];
 }
 
 /** Receipts to apply in one transaction at most: the work of one grows with the square of their number. */
 export const RECEIPTS_AT_ONCE = 500;
+
+const NOTHING: AppliedReceipts = {
+  delivered: 0,
+  failed: 0,
+  proven: 0,
+  conflicts: 0,
+  billed: 0,
+  waiting: 0,
+  hinted: [],
+  successors: [],
+  clockOffsetsMs: [],
+};
+
+interface Judged {
+  readonly ref: Target;
+  readonly receipt: StoredReceipt;
+}
 
 /**
  * Applies stored receipts that were not applied yet, named by their hashes: matches each to its row by the provider's
@@ -31,25 +62,27 @@ export async function applyReceipts(
   moved: (row: MovedRow) => void = () => undefined,
 ): Promise<AppliedReceipts> {
   const receipts = await lockUnapplied(sql, hashes);
-  if (receipts.length === 0) return { delivered: 0, failed: 0, conflicts: 0, waiting: 0 };
+  if (receipts.length === 0) return NOTHING;
   const targets = await matchReceipts(sql, origin, receipts);
 
-  let waiting = 0;
-  const accepted: RowRef[] = [];
-  const moves: { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[] = [];
-  const conflicting: { ref: RowRef; receipt: StoredReceipt }[] = [];
-  const done: { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[] = [];
+  const waiting: StoredReceipt[] = [];
+  const accepted: Judged[] = [];
+  const moves: (Judged & { to: 'delivered' | 'failed' })[] = [];
+  const conflicting: (Judged & { bill: boolean })[] = [];
+  const hinted = new Map<string, RowRef>();
+  const done: (Judged & { conflict: boolean })[] = [];
   // Two receipts for one row in one call: the second is judged against where the first leaves the row.
   const stateNow = new Map<string, MessageState>();
+  const billedNow = new Set<string>();
 
   for (const receipt of receipts) {
     const target = targets.get(receipt);
     if (target === undefined) {
-      waiting++;
+      waiting.push(receipt);
       continue;
     }
     if (meansAnother(target, receipt)) {
-      waiting++;
+      waiting.push(receipt);
       await openReview(sql, {
         kind: 'provider_message_owned',
         subject: `message ${target.id} ${receipt.providerMessageId} named for another`,
@@ -63,22 +96,31 @@ export async function applyReceipts(
       });
       continue;
     }
-    const verdict = judgeReceipt(stateNow.get(target.id) ?? target.state, receipt.status);
+    if (receipt.hint) {
+      if (target.submission !== null) hinted.set(target.submission.id, target.submission);
+      done.push({ ref: target, receipt, conflict: false });
+      continue;
+    }
+    const state = stateNow.get(target.id) ?? target.state;
+    const verdict = judgeReceipt(state, receipt.status, target.billed || billedNow.has(target.id));
     switch (verdict.kind) {
       case 'wait':
-        waiting++;
+        waiting.push(receipt);
         continue;
       case 'move':
-        if (verdict.viaSubmitted) accepted.push(target);
+        if (verdict.viaSubmitted) accepted.push({ ref: target, receipt });
         moves.push({ ref: target, to: verdict.to, receipt });
         stateNow.set(target.id, verdict.to);
+        billedNow.add(target.id);
         break;
       case 'accepted':
-        accepted.push(target);
+        accepted.push({ ref: target, receipt });
         stateNow.set(target.id, 'submitted');
+        billedNow.add(target.id);
         break;
       case 'conflict':
-        conflicting.push({ ref: target, receipt });
+        conflicting.push({ ref: target, receipt, bill: verdict.bill });
+        if (verdict.bill) billedNow.add(target.id);
         break;
       case 'noted':
         break;
@@ -86,32 +128,52 @@ export async function applyReceipts(
     done.push({ ref: target, receipt, conflict: verdict.kind === 'conflict' });
   }
 
-  await acceptUnknown(sql, accepted);
-  await learnMessageIds(sql, origin, done, targets);
+  // A report that names our transaction, or an id we own, proves acceptance. Billed at the frozen quote.
+  const proven = await settleAsSent(
+    sql,
+    accepted.map((a) => a.ref),
+    {
+      reason: 'receipt',
+      costSource: 'quote',
+      correlation: 'matched',
+      windowMs: null,
+      ids: new Map(accepted.map((a) => [a.ref.id, { txnId: a.receipt.providerTxnId, messageId: null }])),
+    },
+  );
+  for (const row of proven) moved(row);
+  const evidence = done.filter((d) => !d.receipt.hint);
+  await learnMessageIds(sql, origin, evidence, targets);
   for (const row of await finish(sql, moves)) moved(row);
   await flagConflicts(sql, origin, conflicting);
+  const billed = await billAfterClose(
+    sql,
+    origin.routeId,
+    conflicting.filter((c) => c.bill),
+  );
+  const successors = await cancelSuccessors(
+    sql,
+    // Delivered after all; or it was closed as unsent and was sent, so that a second one would be one too many.
+    conflicting
+      .filter((c) => c.receipt.status === 'delivered' || (c.receipt.status === 'open' && c.bill))
+      .map((c) => c.ref),
+  );
+  await postponeReceipts(sql, waiting);
   await markApplied(sql, done);
   return {
     delivered: moves.filter((m) => m.to === 'delivered').length,
     failed: moves.filter((m) => m.to === 'failed').length,
+    proven: proven.length,
     conflicts: conflicting.length,
-    waiting,
+    billed,
+    waiting: waiting.length,
+    hinted: [...hinted.values()],
+    successors,
+    clockOffsetsMs: evidence.flatMap(({ ref, receipt }) =>
+      ref.known && ref.requestedAt !== null && receipt.submittedAt !== null && receipt.providerTxnId !== null
+        ? [receipt.submittedAt.getTime() - ref.requestedAt.getTime()]
+        : [],
+    ),
   };
-}
-
-/** unknown → submitted: a report that names our transaction, or an id we own, proves acceptance. Billed at the frozen quote. */
-async function acceptUnknown(sql: Sql, refs: readonly RowRef[]): Promise<void> {
-  if (refs.length === 0) return;
-  await sql.query(
-    `update sendledger.outbound_message m
-     set state = 'submitted', state_reason = 'receipt', updated_at = now(), reconciled_at = now(), submitted_at = m.requested_at,
-       receipt_by = greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
-         where l.route_id = m.route_id and l.message_class = m.message_class),
-       billable_units = m.quoted_units, cost = m.quoted_cost, cost_currency = m.quoted_currency, cost_source = 'quote',
-       correlation_result = 'matched'
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'unknown'`,
-    rowKeys(refs),
-  );
 }
 
 async function finish(

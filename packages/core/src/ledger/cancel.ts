@@ -26,8 +26,13 @@ export interface CancelRequest {
 export async function cancelMessage(pool: pg.Pool, request: CancelRequest): Promise<CancelAnswer> {
   const known = await durably(pool, (sql) => recordCancellation(sql, request));
   if (!known) return 'not_found';
+  return sweepCancelled(pool, request.message);
+}
+
+/** Sweeps one message whose cancellation is a committed fact, until there is nothing left to do. */
+export async function sweepCancelled(pool: pg.Pool, message: RowRef): Promise<CancelAnswer> {
   for (;;) {
-    const answer = await durably(pool, (sql) => cancelOnce(sql, request.message));
+    const answer = await durably(pool, (sql) => cancelOnce(sql, message));
     if (answer !== 'again') return answer;
   }
 }

@@ -25,9 +25,11 @@ export interface ClaimResult {
   readonly cancelled: number;
   /** As many rows were due as were looked at: come back at once. */
   readonly more: boolean;
+  /** The breaker is open: one message was taken as its probe. */
+  readonly probe: boolean;
 }
 
-const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 0, more: false };
+const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 0, more: false, probe: false };
 
 /**
  * pending|retry → claimed: takes the next due rows of a lane, quotes their price and groups them into submissions under a
@@ -37,7 +39,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
   return durably(pool, async (sql) => {
     const gate = await openGate(sql, request);
     if (gate === undefined || gate.room <= 0) return NOTHING;
-    const limit = Math.min(request.limit, gate.room * gate.maxBatch);
+    const limit = gate.probe ? 1 : Math.min(request.limit, gate.room * gate.maxBatch);
     const picked = await pickDue(sql, request, limit, gate.maxBatch);
     if (picked.length === 0) return NOTHING;
 
@@ -69,6 +71,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
         quoted.places,
         quoted.values.map((q) => q?.price ?? null),
         quoted.values.map((q) => q?.currency ?? null),
+        gate.probe,
       ]);
       // The rows are locked by this transaction, so each is still where it was picked.
       if (written.rowCount !== rows.length)
@@ -79,7 +82,8 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
       submissions: planned.length,
       unpriced: unpriced.length,
       cancelled: covered.length,
-      more: picked.length >= limit,
+      more: !gate.probe && picked.length >= limit,
+      probe: gate.probe,
     };
   });
 }
@@ -88,28 +92,38 @@ interface Gate {
   readonly maxBatch: number;
   readonly room: number;
   readonly epochNo: number;
+  readonly probe: boolean;
 }
 
 /**
  * What the lane takes now. Room counts submissions of the lane not yet marked, so that leases do not run out in the queue; two
- * claimers may overshoot it by a batch each, which costs a release and nothing else. A breaker that is open, a pause or a
- * hold leaves rows pending; the mark is what enforces them. No batch is larger than what may be on the wire, or it could
+ * claimers may overshoot it by a batch each, which costs a release and nothing else. A pause or a hold leaves rows pending, and
+ * so does a breaker that is open, but for one message when a probe is due; the mark is what enforces them. No batch is larger than what may be on the wire, or it could
  * only leave while nothing else is.
  */
 async function openGate(sql: Sql, lane: LaneRef): Promise<Gate | undefined> {
-  const [gate] = await rowsOf<{ max_batch: number; room: number; epoch_no: number }>(
+  const [gate] = await rowsOf<{ max_batch: number; room: number; epoch_no: number; probe: boolean }>(
     sql,
-    `select case when $2::sendledger.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
+    `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
        r.max_open_submissions - (select count(*) from sendledger.submission s where s.route_id = r.id
          and s.message_class = l.message_class and s.state = 'open')::integer as room
      from sendledger.route r
      join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
      cross join sendledger.dataset_epoch e
-     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and r.breaker_state = 'closed'
-       and e.status = 'ok'`,
+     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and e.status = 'ok'
+       and (r.breaker_state = 'closed' or (r.probe_at <= clock_timestamp() and not exists (select from sendledger.submission s
+         where s.route_id = r.id and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp())))`,
     [lane.routeId, lane.messageClass],
   );
-  return gate && { maxBatch: gate.max_batch, room: gate.room, epochNo: gate.epoch_no };
+  return (
+    gate && {
+      maxBatch: gate.max_batch,
+      // What is open and was claimed before does not stand in the way of a probe: it is on its way back to pending.
+      room: gate.probe ? 1 : gate.room,
+      epochNo: gate.epoch_no,
+      probe: gate.probe,
+    }
+  );
 }
 
 interface DueRow extends PickedRow {
@@ -179,8 +193,8 @@ export const CLAIM = `with plan as materialized (
     select p.ord, p.size, p.not_after, nextval('sendledger.submission_id_seq') as id
     from unnest($6::integer[], $7::timestamptz[]) with ordinality as p(size, not_after, ord)
   ), made as (
-    insert into sendledger.submission (id, route_id, message_class, size, epoch_no, not_after, claimed_by, lease_until)
-    select p.id, $1::bigint, $2::sendledger.message_class, p.size, $5::integer, p.not_after, $3::bigint, now() + $4 * interval '1 ms'
+    insert into sendledger.submission (id, route_id, message_class, size, epoch_no, not_after, claimed_by, lease_until, is_probe)
+    select p.id, $1::bigint, $2::sendledger.message_class, p.size, $5::integer, p.not_after, $3::bigint, now() + $4 * interval '1 ms', $15::boolean
     from plan p
     returning id
   ), ids as materialized (
@@ -235,6 +249,7 @@ export async function lanesWithWork(sql: Sql, messageClass: MessageClass): Promi
        order by m.due_at limit 1
      ) due
      where l.message_class = $1::sendledger.message_class and l.paused_at is null and r.paused_at is null and not r.hold and r.retired_at is null
+       and (r.breaker_state = 'closed' or r.probe_at <= clock_timestamp())
      order by l.route_id`,
     [messageClass],
   );

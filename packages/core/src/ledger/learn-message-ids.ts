@@ -62,7 +62,7 @@ export async function learnMessageIds(
     `update sendledger.outbound_message m
      set provider_message_id = ($4::text[])[array_position($1::bigint[], m.id)], updated_at = now()
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.provider_message_id is null
-       and m.state in ('submitted', 'delivered', 'failed', 'expired')`,
+       and m.state in ('submitted', 'delivered', 'failed', 'expired', 'rejected', 'cancelled')`,
     [...rowKeys(mine.map((w) => w.ref)), mine.map((w) => w.id)],
   );
 }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import type { LaneRef, RowRef } from './identity.ts';
+import { NEXT_PROBE_AT } from './probe-pause.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
 
@@ -22,6 +23,8 @@ export interface MarkedSubmission extends RowRef {
   /** Every outcome must name it: a late worker of another timeline cannot write. */
   readonly leaseToken: string;
   readonly requestedAt: Date;
+  /** The one request that an open breaker lets through; its outcome decides whether the breaker closes. */
+  readonly isProbe: boolean;
   readonly rows: readonly MarkedRow[];
 }
 
@@ -50,7 +53,7 @@ export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no
  * submission was claimed in: epoch number, environment, cluster and timeline.
  */
 export const MARK = `with gate as materialized (
-    select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, r.probe_at <= clock_timestamp() as probe_due,
+    select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, (r.breaker_state = 'open' and r.probe_at <= clock_timestamp()) as probe_due,
       r.max_in_flight_requests - busy.requests as request_room, r.max_in_flight_rows - busy.rows as row_room, busy.rows = 0 as idle
     from sendledger.route r
     join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
@@ -70,13 +73,18 @@ export const MARK = `with gate as materialized (
       and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() and s.epoch_no = g.epoch_no
       and (g.breaker_closed or (s.is_probe and g.probe_due))
     order by s.id
-    limit greatest(0, least($3::integer, (select g.request_room from gate g)))
+    limit greatest(0, least($3::integer, (select case when g.breaker_closed then g.request_room else least(g.request_room, 1) end from gate g)))
     for update of s skip locked
   ), fitting as materialized (
     select n.id, n.created_at
     from (select n.*, sum(n.size) over (order by n.id) as so_far, row_number() over (order by n.id) as place from next n) n, gate g
     -- A request larger than the whole bound goes when nothing else is on the wire, or it would never go.
     where n.so_far <= g.row_room or (n.place = 1 and g.idle)
+  ), slot as (
+    -- A probe takes its slot with its mark: a prober that dies here costs one interval, and two never leave together.
+    update sendledger.route r
+    set probe_at = ${NEXT_PROBE_AT}, probes = r.probes + 1, updated_at = now()
+    where r.id = $1 and r.breaker_state = 'open' and r.probe_at <= clock_timestamp() and exists (select from fitting)
   )
   update sendledger.submission s
   set state = 'marked', requested_at = date_trunc('milliseconds', clock_timestamp()), marked_by = $5, lease_token = gen_random_uuid(),
@@ -84,7 +92,7 @@ export const MARK = `with gate as materialized (
   where s.id = any (array(select f.id from fitting f))
     and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
     and s.state::text = 'open'
-  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at`;
+  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at, s.is_probe`;
 
 /** The rows of marked submissions: what the requests are built from. */
 export const MARKED_ROWS = `select m.id, m.created_at, m.submission_id, m.attempt_key, m.recipient, m.sender_id, m.body, m.encoding,
@@ -104,11 +112,21 @@ export async function markNext(pool: pg.Pool, request: MarkRequest): Promise<Mar
 /** As {@link markNext}, inside a transaction the caller holds (tests of races keep it open). */
 export async function markNextIn(sql: Sql, request: MarkRequest): Promise<MarkedSubmission[]> {
   await sql.query(LOCK_ROUTE, [request.routeId]);
-  const marked = await rowsOf<{ id: string; created_at: Date; size: number; lease_token: string; requested_at: Date }>(
-    sql,
-    MARK,
-    [request.routeId, request.messageClass, request.limit, request.environment, request.workerId, request.leaseMs],
-  );
+  const marked = await rowsOf<{
+    id: string;
+    created_at: Date;
+    size: number;
+    lease_token: string;
+    requested_at: Date;
+    is_probe: boolean;
+  }>(sql, MARK, [
+    request.routeId,
+    request.messageClass,
+    request.limit,
+    request.environment,
+    request.workerId,
+    request.leaseMs,
+  ]);
   if (marked.length === 0) return [];
   const rows = await rowsOf<{
     id: string;
@@ -133,6 +151,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     size: s.size,
     leaseToken: s.lease_token,
     requestedAt: s.requested_at,
+    isProbe: s.is_probe,
     rows: (bySubmission.get(s.id) ?? []).map((row) => ({
       id: row.id,
       createdAt: row.created_at,
@@ -155,6 +174,8 @@ export interface LaneWork extends LaneRef {
   readonly account: string;
   /** Recipients a submission of this lane may have. */
   readonly maxBatch: number;
+  /** `open`: only a probe may leave, and none is due here. `probe`: one is. */
+  readonly breaker: 'closed' | 'open' | 'probe';
 }
 
 /** Lanes of a class with an open submission. */
@@ -165,9 +186,15 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     provider: string;
     account: string;
     max_batch: number;
+    breaker: LaneWork['breaker'];
   }>(
     sql,
-    `select l.route_id, l.message_class, r.provider, r.account, r.max_batch from sendledger.lane l
+    `select l.route_id, l.message_class, r.provider, r.account, r.max_batch,
+       case when r.breaker_state = 'closed' then 'closed'
+         when r.probe_at <= clock_timestamp() and exists (select from sendledger.submission s where s.route_id = l.route_id
+           and s.message_class = l.message_class and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp()) then 'probe'
+         else 'open' end as breaker
+     from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
      where l.message_class = $1::sendledger.message_class
        and exists (select from sendledger.submission s
@@ -181,5 +208,6 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     provider: row.provider,
     account: row.account,
     maxBatch: row.max_batch,
+    breaker: row.breaker,
   }));
 }

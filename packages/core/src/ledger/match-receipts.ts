@@ -1,6 +1,7 @@
 import type { ReceiptStatus } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
 import { type RowRef, rowKeys } from './identity.ts';
+import { lockSubmissionsOf } from './lock-submissions.ts';
 import { ownerName, type ReceiptOrigin } from './receipt-record.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
@@ -14,13 +15,23 @@ export interface StoredReceipt {
   status: ReceiptStatus;
   cause: string | null;
   causeClass: string | null;
+  /** Its own clock's time of the submission, where it gave one. */
+  submittedAt: Date | null;
   deliveredAt: Date | null;
   receivedAt: Date;
+  hint: boolean;
+  /** The row, where whoever stored it knew. */
+  pinned: RowRef | null;
 }
 
 /** The row a receipt belongs to. */
 export interface Target extends RowRef {
   readonly state: MessageState;
+  readonly billed: boolean;
+  readonly submission: RowRef | null;
+  readonly requestedAt: Date | null;
+  /** Its ids came with our own reply, and not by a match of ours. */
+  readonly known: boolean;
   readonly providerMessageId: string | null;
   readonly providerTxnId: string | null;
   readonly recipient: string;
@@ -45,12 +56,16 @@ export async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promis
     status: ReceiptStatus;
     cause: string | null;
     cause_class: string | null;
+    provider_submitted_at: Date | null;
     provider_delivered_at: Date | null;
     received_at: Date;
+    hint: boolean;
+    message_id: string | null;
+    message_created_at: Date | null;
   }>(
     sql,
     `select r.dedupe_hash, r.received_month::text, r.provider_txn_id, r.provider_message_id, r.recipient, r.status, r.cause,
-       r.cause_class, r.provider_delivered_at, r.received_at
+       r.cause_class, r.provider_submitted_at, r.provider_delivered_at, r.received_at, r.hint, r.message_id, r.message_created_at
      from sendledger.delivery_receipt r
      where r.dedupe_hash = any ($1::bytea[]) and coalesce(r.applied_at, 'infinity') = 'infinity'
      order by r.received_at, r.id
@@ -66,8 +81,14 @@ export async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promis
     status: row.status,
     cause: row.cause,
     causeClass: row.cause_class,
+    submittedAt: row.provider_submitted_at,
     deliveredAt: row.provider_delivered_at,
     receivedAt: row.received_at,
+    hint: row.hint,
+    pinned:
+      row.message_id === null || row.message_created_at === null
+        ? null
+        : { id: row.message_id, createdAt: row.message_created_at },
   }));
 }
 
@@ -86,7 +107,9 @@ export async function matchReceipts(
   const ownerOf = new Map(
     owners.map((o) => [o.provider_message_id, { id: o.message_id, createdAt: o.message_created_at }]),
   );
-  const byTxn = receipts.filter((r) => r.providerTxnId !== null && !ownerOf.has(r.providerMessageId ?? ''));
+  const byTxn = receipts.filter(
+    (r) => r.pinned === null && r.providerTxnId !== null && !ownerOf.has(r.providerMessageId ?? ''),
+  );
   const submissions = await rowsOf<{ id: string; created_at: Date; provider_txn_id: string }>(
     sql,
     `select s.id, s.created_at, s.provider_txn_id from sendledger.submission s
@@ -124,9 +147,13 @@ export async function matchReceipts(
   const refs = new Map<StoredReceipt, RowRef>();
   for (const receipt of receipts) {
     const ref =
-      ownerOf.get(receipt.providerMessageId ?? '') ?? byPair.get(`${receipt.providerTxnId} ${receipt.recipient}`);
+      receipt.pinned ??
+      ownerOf.get(receipt.providerMessageId ?? '') ??
+      byPair.get(`${receipt.providerTxnId} ${receipt.recipient}`);
     if (ref !== undefined) refs.set(receipt, ref);
   }
+  // The submission comes before its messages: a receipt may settle an ambiguous one.
+  await lockSubmissionsOf(sql, await stillUnknown(sql, [...refs.values()]));
   const locked = await lockRows(sql, [...refs.values()]);
   const targets = new Map<StoredReceipt, Target>();
   for (const [receipt, ref] of refs) {
@@ -134,6 +161,16 @@ export async function matchReceipts(
     if (target !== undefined) targets.set(receipt, target);
   }
   return targets;
+}
+
+async function stillUnknown(sql: Sql, refs: readonly RowRef[]): Promise<RowRef[]> {
+  if (refs.length === 0) return [];
+  return rowsOf<RowRef>(
+    sql,
+    `select m.id, m.created_at as "createdAt" from sendledger.outbound_message m
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'unknown'`,
+    rowKeys(refs),
+  );
 }
 
 async function lockRows(sql: Sql, refs: readonly RowRef[]): Promise<Map<string, Target>> {
@@ -145,9 +182,16 @@ async function lockRows(sql: Sql, refs: readonly RowRef[]): Promise<Map<string, 
     provider_message_id: string | null;
     provider_txn_id: string | null;
     recipient: string;
+    billed: boolean;
+    submission_id: string | null;
+    submission_created_at: Date | null;
+    requested_at: Date | null;
+    known: boolean;
   }>(
     sql,
-    `select m.id, m.created_at, m.state, m.provider_message_id, m.provider_txn_id, m.recipient from sendledger.outbound_message m
+    `select m.id, m.created_at, m.state, m.provider_message_id, m.provider_txn_id, m.recipient, m.cost is not null as billed,
+       m.submission_id, m.submission_created_at, m.requested_at, m.correlation_result is null as known
+     from sendledger.outbound_message m
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3
      order by m.id for update`,
     rowKeys(refs),
@@ -162,6 +206,13 @@ async function lockRows(sql: Sql, refs: readonly RowRef[]): Promise<Map<string, 
         providerMessageId: row.provider_message_id,
         providerTxnId: row.provider_txn_id,
         recipient: row.recipient,
+        billed: row.billed,
+        submission:
+          row.submission_id === null || row.submission_created_at === null
+            ? null
+            : { id: row.submission_id, createdAt: row.submission_created_at },
+        requestedAt: row.requested_at,
+        known: row.known,
       },
     ]),
   );

@@ -11,7 +11,8 @@ export async function whyNotSending(sql: Sql, lane: LaneRef, environment: string
     `select
        case when r.paused_at is not null then 'route ' || r.name || ' is paused: ' || coalesce(r.pause_reason, 'no reason given') end as a,
        case when l.paused_at is not null then 'lane ' || r.name || '/' || l.message_class || ' is paused: ' || coalesce(l.pause_reason, 'no reason given') end as b,
-       case when r.breaker_state <> 'closed' then 'the breaker of route ' || r.name || ' is open' end as c,
+       case when r.breaker_state <> 'closed' then 'the breaker of route ' || r.name || ' is open: ' || coalesce(r.breaker_reason, 'no reason given')
+         || '; the next probe is due ' || to_char(r.probe_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') end as c,
        case when r.hold then 'route ' || r.name || ' is on hold: ' || coalesce(r.hold_reason, 'no reason given') end as d,
        case when e.status <> 'ok' then 'the dataset is in ' || e.status || ': ' || coalesce(e.status_reason, 'no reason given') end as e,
        case when e.environment <> $3 then 'this database belongs to environment ' || e.environment || ', this process to ' || $3 end as f,

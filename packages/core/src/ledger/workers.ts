@@ -30,6 +30,18 @@ export async function beatWorker(sql: Sql, workerId: string): Promise<void> {
   await sql.query('update sendledger.worker set last_seen_at = now() where id = $1', [workerId]);
 }
 
+/**
+ * A sign of life that says what the process holds: the age of the oldest request that may still be on the wire, marks that are
+ * under way included; null: none. In ages, and by the database's clock, since the two clocks may differ.
+ */
+export async function beatWithHoldings(sql: Sql, workerId: string, oldestMs: number | null): Promise<void> {
+  await sql.query(
+    `update sendledger.worker set last_seen_at = now(), holds_said_at = now(), holds_from = now() - $2::double precision * interval '1 ms'
+     where id = $1`,
+    [workerId, oldestMs],
+  );
+}
+
 /** The process says that it holds no open request any more. */
 export async function endWorker(sql: Sql, workerId: string): Promise<void> {
   await sql.query(

@@ -115,7 +115,7 @@ test(`${ROWS} rows of ${SUBMISSIONS} submissions in one call: each takes its own
   const outcomes = marked.map((m, i) =>
     i === marked.length - 1 ? outcomeOf(m, 'refused', { to: 'retry' }) : outcomeWithAllKinds(m),
   );
-  expect(await apply(pool, outcomes)).toEqual({
+  expect(await apply(pool, outcomes)).toMatchObject({
     submissions: marked.map((m) => m.id),
     rows: ROWS,
     late: 0,

@@ -38,12 +38,12 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
       `update sendledger.lane set paused_at = now() where route_id = $1 and message_class = 'transactional'`,
       [c.scene.routeId],
     ),
-  'the breaker is open': route(`breaker_state = 'open', probe_at = null`),
+  'the breaker is open': route(`breaker_state = 'open', breaker_opened_at = now(), probe_at = 'infinity'`),
   'the breaker is open and this is no probe, though one is due': route(
-    `breaker_state = 'open', probe_at = now() - interval '1 s'`,
+    `breaker_state = 'open', breaker_opened_at = now(), probe_at = now() - interval '1 s'`,
   ),
   'the breaker is open and the probe is not due': async (c) => {
-    await route(`breaker_state = 'open', probe_at = now() + interval '1 h'`)(c);
+    await route(`breaker_state = 'open', breaker_opened_at = now(), probe_at = now() + interval '1 h'`)(c);
     await submission('is_probe = true')(c);
   },
   'the route is on hold': route('hold = true'),
@@ -74,7 +74,7 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
 const PASSES: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
   'nothing is in the way': async () => undefined,
   'the breaker is open, this is the probe and it is due': async (c) => {
-    await route(`breaker_state = 'open', probe_at = now() - interval '1 ms'`)(c);
+    await route(`breaker_state = 'open', breaker_opened_at = now(), probe_at = now() - interval '1 ms'`)(c);
     await submission('is_probe = true')(c);
   },
   'another lane of the route is paused': (c) =>

@@ -67,7 +67,7 @@ describe('each outcome moves the rows of its submission', () => {
       const s = await scene(pool);
       const m = only(await marked(pool, s, TWO));
       const outcome = outcomeOf(m, state, options);
-      expect(await apply(pool, outcome)).toEqual({ submissions: [m.id], rows: 2, late: 0, stale: [] });
+      expect(await apply(pool, outcome)).toMatchObject({ submissions: [m.id], rows: 2, late: 0, stale: [] });
       expect(await messages(pool, m.id)).toMatchObject([row, row]);
       expect(await submission(pool, m.id)).toMatchObject({ state, outcome_reason: state, responded: true });
       // Applying it again changes nothing, to the last column.
@@ -78,7 +78,7 @@ describe('each outcome moves the rows of its submission', () => {
           [m.id],
         );
       const before = await all();
-      expect(await apply(pool, outcome)).toEqual({ submissions: [], rows: 0, late: 0, stale: [m.id] });
+      expect(await apply(pool, outcome)).toMatchObject({ submissions: [], rows: 0, late: 0, stale: [m.id] });
       expect(await all()).toEqual(before);
     });
 
@@ -136,7 +136,7 @@ describe('who may write an outcome', () => {
     const s = await scene(pool);
     const m = only(await marked(pool, s));
     for (const state of ['accepted', 'refused', 'not_sent', 'ambiguous'] as const)
-      expect(await apply(pool, { ...outcomeOf(m, state), leaseToken: randomUUID() })).toEqual({
+      expect(await apply(pool, { ...outcomeOf(m, state), leaseToken: randomUUID() })).toMatchObject({
         submissions: [],
         rows: 0,
         late: 0,
@@ -170,24 +170,24 @@ describe('a lease that ran out after the mark', () => {
   }) => {
     const s = await scene(pool);
     const m = only(await marked(pool, s, TWO));
-    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toEqual({ submissions: 0, rows: 0 });
+    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toMatchObject({ submissions: 0, rows: 0 });
     await endLease(pool, m);
-    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toEqual({ submissions: 1, rows: 2 });
+    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toMatchObject({ submissions: 1, rows: 2 });
     const unknown = { state: 'unknown', state_reason: 'lease_expired', attempt_count: 1, cost: null, dated: true };
     expect(await messages(pool, m.id)).toMatchObject([unknown, unknown]);
     expect(await submission(pool, m.id)).toMatchObject({ state: 'ambiguous', outcome_reason: 'lease_expired' });
-    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toEqual({ submissions: 0, rows: 0 });
+    expect(await durably(pool, (sql) => sweepMarkedLeases(sql, 100))).toMatchObject({ submissions: 0, rows: 0 });
     expect(await claim(pool, claimRequest(s))).toMatchObject({ rows: 0 });
     expect(await durably(pool, (sql) => applyOutcomes(sql, []))).toMatchObject({ rows: 0 });
   });
 
-  const late: readonly [SubmissionOutcome['state'], object, object][] = [
-    ['accepted', {}, { state: 'submitted', state_reason: 'late_reply', cost: '0.1225' }],
-    ['refused', {}, { state: 'failed', state_reason: 'late_refused', cost: null }],
-    ['refused', { to: 'retry' }, { state: 'failed', state_reason: 'late_refused', cost: null }],
-    ['not_sent', {}, { state: 'failed', state_reason: 'late_not_sent', cost: null }],
+  const late: readonly [SubmissionOutcome['state'], object, object, boolean][] = [
+    ['accepted', {}, { state: 'submitted', state_reason: 'late_reply', cost: '0.1225' }, false],
+    ['refused', {}, { state: 'failed', state_reason: 'late_refused', cost: null }, false],
+    ['refused', { to: 'retry' }, { state: 'failed', state_reason: 'late_refused', cost: null }, true],
+    ['not_sent', {}, { state: 'failed', state_reason: 'late_not_sent', cost: null }, true],
   ];
-  for (const [state, options, row] of late)
+  for (const [state, options, row, again] of late)
     test(`the reply comes late: ${state}${'to' in options ? ' for now' : ''}`, async ({ database: { pool } }) => {
       const s = await scene(pool);
       const m = only(await marked(pool, s, TWO));
@@ -195,13 +195,21 @@ describe('a lease that ran out after the mark', () => {
       await durably(pool, (sql) => sweepMarkedLeases(sql, 100));
       const outcome = outcomeOf(m, state, options);
       expect(await apply(pool, { ...outcome, leaseToken: randomUUID() })).toMatchObject({ late: 0, stale: [m.id] });
-      expect(await apply(pool, outcome)).toEqual({ submissions: [m.id], rows: 0, late: 2, stale: [] });
+      expect(await apply(pool, outcome)).toMatchObject({ submissions: [m.id], rows: 0, late: 2, stale: [] });
       expect(await messages(pool, m.id)).toMatchObject([
         { ...row, attempt_count: 1 },
         { ...row, attempt_count: 1 },
       ]);
       expect(await submission(pool, m.id)).toMatchObject({ state });
-      expect(await apply(pool, outcome)).toMatchObject({ late: 0, stale: [m.id] });
+      // What was proven not sent is sent again; what was refused for good, or accepted, is not.
+      const successors = await rowsOf<{ state: string; replaces: string }>(
+        pool,
+        `select n.state, n.replaces_id as replaces from sendledger.outbound_message n
+         join sendledger.outbound_message m on m.id = n.replaces_id where m.submission_id = $1 order by n.replaces_id`,
+        [m.id],
+      );
+      expect(successors).toEqual(again ? m.rows.map((r) => ({ state: 'pending', replaces: r.id })) : []);
+      expect(await apply(pool, outcome)).toMatchObject({ late: 0, stale: [m.id], replayed: [] });
     });
 
   test('the reply comes late and says nothing better: ambiguous stays as it was', async ({ database: { pool } }) => {

@@ -251,7 +251,10 @@ describe('a mark and what an operator writes', () => {
       sql.query('update sendledger.route set paused_at = now() where id = $1', [c.scene.routeId]),
     'a pause of the lane': (c) => (sql) => pauseLane(sql, laneOf(c.scene), 'test'),
     'a breaker that opens': (c) => (sql) =>
-      sql.query(`update sendledger.route set breaker_state = 'open' where id = $1`, [c.scene.routeId]),
+      sql.query(
+        `update sendledger.route set breaker_state = 'open', breaker_opened_at = now(), probe_at = 'infinity' where id = $1`,
+        [c.scene.routeId],
+      ),
     'a hold of the route': (c) => (sql) =>
       sql.query('update sendledger.route set hold = true where id = $1', [c.scene.routeId]),
     'a hold of the dataset': () => async (sql) => {

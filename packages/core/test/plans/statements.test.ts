@@ -173,7 +173,7 @@ const CASES: Readonly<Record<string, Case>> = {
       await sql.query('set local session_replication_role = replica');
       await sql.query(`update sendledger.submission set lease_until = now() - interval '1 s' where state = 'marked'`);
       await sql.query('set local session_replication_role = origin');
-      expect(await sweepMarkedLeases(sql, 100)).toEqual({ submissions: 100, rows: 1000 });
+      expect(await sweepMarkedLeases(sql, 100)).toMatchObject({ submissions: 100, rows: 1000 });
     },
     uses: ['submission_marked', 'submission_pkey', 'outbound_message_submission'],
     wholeIndex: ['submission_marked'],

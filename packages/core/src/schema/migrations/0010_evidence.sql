@@ -112,7 +112,8 @@ $lock$;
 
 -- A replay is a new row with a new attempt key that says what it replaces; the business key moves to it by compare-and-set, so
 -- a row has one successor however many ask at once. Refused where the first may still arrive. p_automatic: absence was proven,
--- and the message is sent again inside its own submit_by, unless it was cancelled meanwhile.
+-- and the message is sent again inside its own submit_by, unless it was cancelled meanwhile. What a person asked for and was
+-- refused is in the audit log too, whoever asked: an application may write nothing there but through this.
 create function sendledger.replay(p_id bigint, p_created_at timestamptz, p_who text, p_why text, p_may_duplicate boolean,
   p_automatic boolean, p_submit_by timestamptz, p_route text, p_tenant text) returns sendledger.replay_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $replay$
@@ -130,34 +131,56 @@ begin
   where o.id = p_id and o.created_at = p_created_at and (p_tenant is null or o.tenant_id = p_tenant);
   if not found then
     a.answer := 'not_found'; a.reason := 'there is no such message';
+    if not p_automatic then
+      insert into sendledger.audit_log (who, action, subject, why, details)
+      values (p_who, 'replay_refused', 'message ' || p_id, p_why, json_build_object('answer', a.answer, 'may_duplicate', p_may_duplicate, 'route', p_route));
+    end if;
     return a;
   end if;
   select x.* into k from sendledger.message_key x where x.tenant_id = m.tenant_id and x.business_key = m.business_key for update;
   select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at for update;
 
+  -- Where it goes: its own route, or the one that was named.
+  select x.id, x.name, x.provider, x.encoding_rule, x.national_digits, x.sender_required, coalesce(m.sender_id, x.default_sender_id) as sender
+  into r from sendledger.route x
+  where x.retired_at is null and x.channel = m.channel and case when p_route is null then x.id = m.route_id else x.name = p_route end;
+  select x.submit_within into l from sendledger.lane x where x.route_id = r.id and x.message_class = m.message_class;
+
   a.answer := case
+    -- A historic duplicate never had the key, so this comes before all that asks for it.
+    when m.state = 'superseded' then 'superseded'
     when k.message_id is null then 'key_forgotten'
     when k.message_id <> p_id then 'replaced'
     when m.state = 'unknown' then 'unknown'
     when m.state = 'delivered' then 'delivered'
-    when m.state = 'superseded' then 'superseded'
     when m.state not in ('failed', 'rejected', 'expired', 'cancelled') then 'open'
     when m.body = '[redacted]' then 'redacted'
-    -- Billed and without a word of its fate, or with words that contradict each other: it may have arrived.
-    when not coalesce(p_may_duplicate, false) and ((m.state <> 'failed' and m.cost is not null) or m.conflict or m.billed_after_close_at is not null)
+    -- Accepted and without a word of its fate, or with words that contradict each other: it may have arrived. What was imported
+    -- or recovered may have been accepted without a known cost.
+    when not coalesce(p_may_duplicate, false)
+      and ((m.state <> 'failed' and (m.cost is not null or m.submitted_at is not null or m.cost_source is not null))
+        or m.conflict or m.billed_after_close_at is not null)
       then 'may_duplicate'
     when p_automatic and m.on_proven_absent <> 'replay' then 'stopped'
     when p_automatic and m.submit_by <= clock_timestamp() then 'too_late'
     when p_automatic and (
         exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
-        or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id and c.business_key = m.business_key)
+        -- As a claim would judge the message itself: one that a person replayed after the cancellation is not covered by it.
+        or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
+          and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
         or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
-          and c.event_id = m.event_id and c.event_type = m.event_type)
+          and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
         or exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
-          and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until))
+          and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until)
+          and (m.replaces_id is null or m.created_at <= c.created_at))
         or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
-          and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class))) then 'cancelled'
-    when p_submit_by <= clock_timestamp() then 'too_late'
+          and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
+          and (m.replaces_id is null or m.created_at <= c.created_at))) then 'cancelled'
+    when p_submit_by <= greatest(clock_timestamp(), m.scheduled_for) then 'too_late'
+    -- What enqueue would refuse on this route: another one may read the number or count the text differently.
+    when r.id is null or l.submit_within is null or length(m.recipient) = r.national_digits or (r.sender_required and r.sender is null)
+      or (octet_length(m.body) <> length(m.body)
+        and r.encoding_rule <> (select x.encoding_rule from sendledger.route x where x.id = m.route_id)) then 'no_route'
   end;
   a.reason := case a.answer
     when 'key_forgotten' then 'its business key was forgotten; enqueue it as a new event if it is wanted'
@@ -167,24 +190,28 @@ begin
     when 'superseded' then 'it is a historic duplicate'
     when 'open' then 'it is still ' || m.state
     when 'redacted' then 'its text was removed'
-    when 'may_duplicate' then 'it was billed and may have arrived; say that a duplicate is acceptable, and why'
+    when 'may_duplicate' then 'it was accepted and may have arrived; say that a duplicate is acceptable, and why'
     when 'stopped' then 'its sender wants no second attempt by itself'
-    when 'too_late' then 'its submit_by has passed'
+    when 'too_late' then 'its submit_by has passed, or lies before its schedule'
     when 'cancelled' then 'it was cancelled'
+    when 'no_route' then case
+      when r.id is null or l.submit_within is null then 'no such route with a lane of this channel and class'
+      when length(m.recipient) = r.national_digits then 'the provider of route ' || r.name || ' reads a number of this length as a national one'
+      when r.sender_required and r.sender is null then 'route ' || r.name || ' needs a sender'
+      else 'route ' || r.name || ' counts the segments of its text by another rule; enqueue it as a new event'
+    end
   end;
   if a.answer is not null then
+    if not p_automatic then
+      insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+      values (p_who, 'replay_refused', 'message ' || p_id, p_id, p_created_at, p_why,
+        json_build_object('answer', a.answer, 'may_duplicate', p_may_duplicate, 'route', p_route));
+    end if;
     return a;
   end if;
 
-  select x.id, x.provider into r from sendledger.route x
-  where x.retired_at is null and x.channel = m.channel and case when p_route is null then x.id = m.route_id else x.name = p_route end;
-  select x.submit_within into l from sendledger.lane x where x.route_id = r.id and x.message_class = m.message_class;
-  if r.id is null or l.submit_within is null then
-    a.answer := 'no_route'; a.reason := 'no such route with a lane of this class';
-    return a;
-  end if;
-
-  deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else now() + l.submit_within end);
+  -- One that was said is kept to, whatever the schedule: past it the message is worthless.
+  deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else greatest(now(), m.scheduled_for) + l.submit_within end);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
@@ -193,10 +220,10 @@ begin
     scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
-    m.channel, m.message_class, m.recipient, m.country, m.sender_id, r.id, r.provider, m.body, m.encoding, m.segments,
+    m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
-    greatest(at, m.scheduled_for), greatest(deadline, m.scheduled_for + l.submit_within), m.on_proven_absent)
+    greatest(at, m.scheduled_for), deadline, m.on_proven_absent)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;

@@ -1,0 +1,33 @@
+import { type RowRef, rowKeys } from './identity.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+/**
+ * Messages that turned out to be sent, and were replaced meanwhile: whatever of their successors has not been sent is cancelled.
+ * Only the fact is written here, inside the evidence's own transaction, and every claim reads it; the rows that wait are swept
+ * after the commit (`sweepCancelled`), because a submission comes before its messages in the order of locks.
+ */
+export async function cancelSuccessors(sql: Sql, sent: readonly RowRef[]): Promise<RowRef[]> {
+  if (sent.length === 0) return [];
+  const waiting: (RowRef & { tenantId: string })[] = [];
+  let ids: readonly string[] = sent.map((row) => row.id);
+  while (ids.length > 0) {
+    const next = await rowsOf<RowRef & { tenantId: string; state: string }>(
+      sql,
+      `select m.id, m.created_at as "createdAt", m.tenant_id as "tenantId", m.state::text as state
+       from sendledger.outbound_message m where m.replaces_id = any ($1::bigint[])`,
+      [ids],
+    );
+    waiting.push(...next.filter((row) => ['pending', 'claimed', 'retry'].includes(row.state)));
+    ids = next.map((row) => row.id);
+  }
+  if (waiting.length === 0) return [];
+  await sql.query(
+    `insert into sendledger.cancellation (tenant_id, kind, message_id, requested_by, reason)
+     select m.tenant_id, 'message', m.id, 'sendledger', 'the message it replaces was sent after all'
+     from sendledger.outbound_message m
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3
+       and not exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)`,
+    rowKeys(waiting),
+  );
+  return waiting.map(({ id, createdAt }) => ({ id, createdAt }));
+}
