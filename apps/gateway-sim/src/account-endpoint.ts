@@ -1,12 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsHold } from './credentials.ts';
 import { INVALID_CREDENTIALS } from './error-codes.ts';
-import { formatAmount } from './money.ts';
 import { replyError, replyNested } from './replies.ts';
 import { readParameters } from './request-parameters.ts';
 import type { Simulation } from './simulation.ts';
 
-const ENDLESS = 100_000_0000n;
+const ENDLESS = '100000.0000';
 
 /** `/SMSApi/account/readstatus`: the free call with which a client can ask whether the service and its account live. */
 export function handleAccountStatus(
@@ -14,13 +13,13 @@ export function handleAccountStatus(
   request: FastifyRequest,
   reply: FastifyReply,
 ): FastifyReply {
-  const { options, log, balance } = simulation;
+  const { options } = simulation;
   const parameters = readParameters(request);
-  if (!credentialsHold(request, parameters, options)) {
+  if (!credentialsHold(request, parameters, simulation)) {
     return replyError(reply, parameters, INVALID_CREDENTIALS, options);
   }
   const account = {
-    smsBalance: formatAmount(balance === null ? ENDLESS : balance - log.billed),
+    smsBalance: simulation.account.balance ?? ENDLESS,
     userCreditType: '2',
     operationalHours: '-1',
   };

@@ -1,8 +1,10 @@
 import { parseArgs } from 'node:util';
+import { IANAZone } from 'luxon';
 import { z } from 'zod';
 import { parseFaultShares } from './fault-names.ts';
 import { parseAmount } from './money.ts';
 import { DEFAULT_OPTIONS, type GatewaySimOptions, type Span } from './options.ts';
+import { httpUrl } from './push-receipt.ts';
 
 /** Every fault of the configuration at once, a line each. */
 export class ConfigurationError extends Error {
@@ -19,7 +21,7 @@ const settings = {
   pricePerSegment: read(decimal),
   currency: z.string().regex(/^[A-Z]{3}$/, 'three capital letters'),
   balance: read(decimal),
-  seed: z.string().regex(/^\d+$/, 'a whole number').transform(Number),
+  seed: wholeNumber(),
   faults: read(parseFaultShares),
   invalidMobile: read((text) => new RegExp(text)),
   invalidMobileForm: z.enum(['sent', 'canonical']),
@@ -27,18 +29,37 @@ const settings = {
   failShare: read(share),
   failMobile: read((text) => new RegExp(text)),
   failCauses: read((text) => text.split(',').map((cause) => cause.trim())),
-  visibilityLagMs: z.string().regex(/^\d+$/, 'milliseconds').transform(Number),
+  visibilityLagMs: milliseconds(),
+  retentionDays: wholeNumber(),
+  zone: z.string().refine((name) => IANAZone.isValidZone(name), 'an IANA zone such as Asia/Kolkata'),
+  clockSkewMs: z
+    .string()
+    .regex(/^-?\d+$/, 'milliseconds, negative when behind')
+    .transform(Number),
+  dlrTxnIds: flag(),
+  dlrTimes: z.enum(['text', 'epoch-ms', 'epoch-s', 'long-text']),
+  refundCancelled: flag(),
   latencyMs: read(span),
+  truncateBytes: wholeNumber(),
+  slowMs: milliseconds(),
+  pushUrl: read(httpUrl),
+  pushFields: z.enum(['portal', 'legacy']),
+  pushRate: wholeNumber().pipe(z.number().min(1)),
+  pushRetryMs: milliseconds(),
+  pushTries: wholeNumber().pipe(z.number().min(1)),
+  pushLose: read(share),
+  pushDuplicate: read(share),
+  pushShuffleMs: milliseconds(),
   jsonAsHtml: flag(),
   unquotedIds: flag(),
   unquotedCodes: flag(),
   sendExtras: flag(),
   listKey: z.enum(['report_statusList', 'reports_statusList']),
-  keepTexts: z.string().regex(/^\d+$/, 'a whole number').transform(Number),
+  keepTexts: wholeNumber(),
 } satisfies Partial<Record<keyof GatewaySimOptions, z.ZodType>>;
 
 const schema = z.object(settings).partial();
-const SWITCHES = ['jsonAsHtml', 'unquotedIds', 'unquotedCodes', 'sendExtras'];
+const SWITCHES = ['jsonAsHtml', 'unquotedIds', 'unquotedCodes', 'sendExtras', 'dlrTxnIds', 'refundCancelled'];
 const DEFAULT_PORT = 8600;
 
 /**
@@ -91,6 +112,14 @@ function flagOf(name: string): string {
 
 function variableOf(name: string): string {
   return `GATEWAY_SIM_${name.replace(/[A-Z]/g, (capital) => `_${capital}`).toUpperCase()}`;
+}
+
+function wholeNumber() {
+  return z.string().regex(/^\d+$/, 'a whole number').transform(Number);
+}
+
+function milliseconds() {
+  return z.string().regex(/^\d+$/, 'milliseconds').transform(Number);
 }
 
 function flag() {

@@ -1,34 +1,35 @@
-import type { GatewaySimOptions, Span } from './options.ts';
-import { seededRandom } from './seeded-random.ts';
+import type { DeliveryScript, FinalWord, ScriptedMessage } from './delivery-script.ts';
 
 /** What the reports say about one message at one moment. */
 export interface Delivery {
-  status: 'SUBMITTED' | 'DELIVERED' | 'FAILED';
+  /** SUBMITTED, DELIVERED, FAILED, or whatever an override says. */
+  status: string;
   cause: string;
   /** Milliseconds since the epoch; null while not final. */
   finalAt: number | null;
 }
 
-/**
- * The delivery of one message: drawn from the seed and the message's number, so that nothing has to be stored for it
- * and a run can be repeated.
- */
+/** What the reports say of a message now. @param now milliseconds since the epoch. */
 export function deliveryOf(
-  message: { number: number; mobile: string },
-  acceptedAt: number,
-  options: Pick<GatewaySimOptions, 'seed' | 'deliveryMs' | 'failShare' | 'failMobile' | 'failCauses' | 'now'>,
+  script: DeliveryScript,
+  message: ScriptedMessage,
+  dispatchedAt: number,
+  now: number,
 ): Delivery {
-  const finalAt = acceptedAt + drawSpan(options.deliveryMs, options.seed, 'delivery', message.number);
-  if (options.now() < finalAt) return { status: 'SUBMITTED', cause: 'Submitted', finalAt: null };
-  const fails =
-    options.failMobile?.test(message.mobile) === true ||
-    seededRandom(options.seed, 'failure', message.number) < options.failShare;
-  if (!fails) return { status: 'DELIVERED', cause: 'Success', finalAt };
-  const place = Math.floor(seededRandom(options.seed, 'cause', message.number) * options.failCauses.length);
-  return { status: 'FAILED', cause: options.failCauses[place] ?? 'Unknown User', finalAt };
+  const final = script.courseOf(message, dispatchedAt).findLast(({ at }) => at <= now);
+  const override = script.overrideOf(message.mobile);
+  if (override !== null) {
+    const finalAt = final?.at ?? Math.max(override.since, dispatchedAt);
+    return { status: override.status, cause: override.cause, finalAt };
+  }
+  return final === undefined ? { status: 'SUBMITTED', cause: 'Submitted', finalAt: null } : shown(final);
 }
 
-/** A whole number of milliseconds from `min` to `max`, both included. */
-export function drawSpan(span: Span, seed: number, stream: string, index: number): number {
-  return span.min + Math.floor(seededRandom(seed, stream, index) * (span.max - span.min + 1));
+/** When a message was delivered, or null if the report does not say that it was. */
+export function deliveredAt({ status, finalAt }: Delivery): number | null {
+  return status === 'DELIVERED' ? finalAt : null;
+}
+
+function shown({ status, cause, at }: FinalWord): Delivery {
+  return { status, cause, finalAt: at };
 }

@@ -18,6 +18,14 @@ export const TEMPORARY: ProviderError = {
   statusCode: '9903',
   reason: 'Temporarily unavailable, try later (simulator)',
 };
+export const THROTTLED: ProviderError = { statusCode: '9904', reason: 'Too many requests (simulator)' };
+export const NO_SUCH_SCHEDULE: ProviderError = { statusCode: '9905', reason: 'No such schedule (simulator)' };
+/** A code that no table of any client can know. */
+export const UNLISTED: ProviderError = { statusCode: '9907', reason: 'Something else (simulator)' };
+export const SCHEDULE_TOO_LATE: ProviderError = {
+  statusCode: '9908',
+  reason: 'The schedule was already processed (simulator)',
+};
 
 export function badParameter(what: string): ProviderError {
   return { statusCode: '9901', reason: `${what} (simulator)` };

@@ -1,4 +1,5 @@
 import { assertShares, type FaultName, type FaultShares, type OutageName } from './fault-names.ts';
+import type { ListeningPort } from './listening-port.ts';
 import { seededRandom } from './seeded-random.ts';
 import { stateless } from './stateless-pattern.ts';
 
@@ -27,6 +28,7 @@ export class Faults {
   readonly #heldListeners = new Set<() => void>();
   /** What every call does at present; null when the service is up. */
   outage: OutageName | null = null;
+  #port: ListeningPort | null = null;
 
   constructor(seed: number, shares: FaultShares) {
     assertShares(shares);
@@ -51,7 +53,38 @@ export class Faults {
     this.#shares = shares;
   }
 
-  /** Back to the start: no script, no rules, no outage, the shares of the start and their draws from the beginning. */
+  /**
+   * The outage `refuse-connections`: resolves when the port is shut and every connection is cut, so that clients get
+   * ECONNREFUSED. Control endpoints are shut as well.
+   */
+  closePort(): Promise<void> {
+    return this.#portInUse().close();
+  }
+
+  /** Ends that outage on the same port. @throws the system's error when somebody else has taken it. */
+  openPort(): Promise<void> {
+    return this.#portInUse().open();
+  }
+
+  /** That outage for this many milliseconds. Resolves when it is over. */
+  refuseConnections(ms: number): Promise<void> {
+    return this.#portInUse().closeFor(ms);
+  }
+
+  /** Called once the simulator listens. */
+  usePort(port: ListeningPort): void {
+    this.#port = port;
+  }
+
+  #portInUse(): ListeningPort {
+    if (this.#port === null) throw new Error('the simulator does not listen yet');
+    return this.#port;
+  }
+
+  /**
+   * Back to the start: no script, no rules, no outage, the shares of the start and their draws from the beginning. A
+   * port that was closed stays so until `openPort`.
+   */
   clear(): void {
     this.#shares = this.#initialShares;
     this.#script = [];

@@ -6,6 +6,9 @@ export interface Span {
   max: number;
 }
 
+/** How a day report writes its times. */
+export type DlrTimes = 'text' | 'epoch-ms' | 'epoch-s' | 'long-text';
+
 /** How the simulated provider behaves. Every field has a default. */
 export interface GatewaySimOptions {
   /** TCP port; 0 takes a free one. Default 0 for `startGatewaySim`, 8600 on the command line. */
@@ -38,8 +41,39 @@ export interface GatewaySimOptions {
   failCauses: readonly string[];
   /** How long after acceptance a message is missing from reports. */
   visibilityLagMs: number;
+  /** Reports forget a message this many days after it went out. Null: never. */
+  retentionDays: number | null;
+  /** IANA zone of every time the provider writes or reads. */
+  zone: string;
+  /** How far the provider's clock is ahead of the true one; negative: behind. */
+  clockSkewMs: number;
+  /** Write `uuId`, the transaction id, into the rows of `getDlr`. */
+  dlrTxnIds: boolean;
+  dlrTimes: DlrTimes;
+  /** Give the charge back when a schedule is deleted. */
+  refundCancelled: boolean;
   /** How long the answer to a send takes. */
   latencyMs: Span;
+  /** How many bytes of the body `truncate-reply` lets through. */
+  truncateBytes: number;
+  /** How long `accept-slow-first-byte` waits. */
+  slowMs: number;
+  /** Where receipts are pushed to. Null: nowhere. */
+  pushUrl: string | null;
+  /** Names and encoding of a pushed receipt. */
+  pushFields: 'portal' | 'legacy';
+  /** Most receipts pushed in one second. */
+  pushRate: number;
+  /** Pause before a receipt that was not answered with 200 is pushed again. */
+  pushRetryMs: number;
+  /** How often a receipt is pushed before it is given up. */
+  pushTries: number;
+  /** Share of receipts that are never pushed. */
+  pushLose: number;
+  /** Share of receipts that are pushed twice. */
+  pushDuplicate: number;
+  /** Each receipt comes later by up to this, drawn, so that they overtake one another. */
+  pushShuffleMs: number;
   /** Serve JSON as `text/html`. */
   jsonAsHtml: boolean;
   /** Write transaction ids without quotes, as numbers that lose digits in a careless reader. */
@@ -73,7 +107,23 @@ export const DEFAULT_OPTIONS: GatewaySimOptions = {
   failMobile: null,
   failCauses: ['Unknown User', 'Absent subscriber', 'DND', 'Inbox Full', 'Network Error'],
   visibilityLagMs: 0,
+  retentionDays: null,
+  zone: 'Asia/Kolkata',
+  clockSkewMs: 0,
+  dlrTxnIds: true,
+  dlrTimes: 'text',
+  refundCancelled: false,
   latencyMs: { min: 0, max: 0 },
+  truncateBytes: 20,
+  slowMs: 3_000,
+  pushUrl: null,
+  pushFields: 'portal',
+  pushRate: 10_000,
+  pushRetryMs: 1_000,
+  pushTries: 5,
+  pushLose: 0,
+  pushDuplicate: 0,
+  pushShuffleMs: 0,
   jsonAsHtml: true,
   unquotedIds: false,
   unquotedCodes: false,

@@ -5,15 +5,20 @@ import type { Parameters } from './request-parameters.ts';
 
 type Style = Pick<GatewaySimOptions, 'jsonAsHtml' | 'unquotedIds' | 'unquotedCodes'>;
 
-/** Answers with a body of the flat family: JSON if `output=json`, else the values joined with ` | `. */
+/** A body of the flat family: JSON if `output=json`, else the values joined with ` | `. */
+export function flatText(parameters: Parameters, body: Readonly<Record<string, string>>, style: Style): string {
+  return parameters.output === 'json' ? jsonText(body, style) : Object.values(body).join(' | ');
+}
+
+/** Answers with a body of the flat family. */
 export function replyFlat(
   reply: FastifyReply,
   parameters: Parameters,
   body: Readonly<Record<string, string>>,
   style: Style,
 ): FastifyReply {
-  if (parameters.output === 'json') return replyJson(reply, body, style);
-  return replyPlain(reply, Object.values(body).join(' | '));
+  const text = flatText(parameters, body, style);
+  return parameters.output === 'json' ? replyJson(reply, text, style) : replyPlain(reply, text);
 }
 
 /** Answers with an error, which is flat and HTTP 200 on every endpoint. */
@@ -26,6 +31,17 @@ export function replyError(
   return replyFlat(reply, parameters, { status: 'error', ...error }, style);
 }
 
+/** Answers with an error in the body and in the HTTP status, as a limiter does. @param retryAfter seconds. */
+export function replyThrottled(
+  reply: FastifyReply,
+  parameters: Parameters,
+  error: ProviderError,
+  retryAfter: number,
+  style: Style,
+): FastifyReply {
+  return replyError(reply.header('retry-after', String(retryAfter)).code(429), parameters, error, style);
+}
+
 /** Answers with a body of the nested family; in plain output each row is a line. */
 export function replyNested(
   reply: FastifyReply,
@@ -34,7 +50,7 @@ export function replyNested(
   rows: readonly Readonly<Record<string, string>>[],
   style: Style,
 ): FastifyReply {
-  if (parameters.output === 'json') return replyJson(reply, { response }, style);
+  if (parameters.output === 'json') return replyJson(reply, jsonText({ response }, style), style);
   return replyPlain(reply, rows.map((row) => Object.values(row).join(' | ')).join('\n'));
 }
 
@@ -44,17 +60,18 @@ export function replyHtml(reply: FastifyReply, httpStatus: number, title: string
   return reply.code(httpStatus).type('text/html').send(page);
 }
 
-function replyJson(reply: FastifyReply, body: object, style: Style): FastifyReply {
+function jsonText(body: object, style: Style): string {
   let text = JSON.stringify(body);
   // A quote inside of a text is written \", so these patterns cannot match within one.
   if (style.unquotedIds) text = text.replace(/"(transactionId|uuId)":"(\d+)"/g, '"$1":$2');
   if (style.unquotedCodes) text = text.replace(/"(statusCode|code)":"(\d+)"/g, '"$1":$2');
-  return reply
-    .code(200)
-    .type(style.jsonAsHtml ? 'text/html; charset=UTF-8' : 'application/json')
-    .send(text);
+  return text;
+}
+
+function replyJson(reply: FastifyReply, text: string, style: Style): FastifyReply {
+  return reply.type(style.jsonAsHtml ? 'text/html; charset=UTF-8' : 'application/json').send(text);
 }
 
 function replyPlain(reply: FastifyReply, text: string): FastifyReply {
-  return reply.code(200).type('text/html; charset=UTF-8').send(text);
+  return reply.type('text/html; charset=UTF-8').send(text);
 }

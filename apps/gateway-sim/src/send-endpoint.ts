@@ -1,13 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsHold } from './credentials.ts';
-import { drawSpan } from './delivery.ts';
-import { INSUFFICIENT_BALANCE, type ProviderError, TEMPORARY } from './error-codes.ts';
-import type { FaultName } from './fault-names.ts';
+import { drawSpan } from './draws.ts';
+import { INSUFFICIENT_BALANCE, type ProviderError } from './error-codes.ts';
 import { canonicalMobile } from './mobile-numbers.ts';
-import { requestTime } from './provider-clock.ts';
-import { replyError, replyFlat, replyHtml } from './replies.ts';
+import { replyError, replyFlat } from './replies.ts';
 import { type Parameters, readParameters } from './request-parameters.ts';
+import { failAfterAccept, failBeforeAccept } from './send-failures.ts';
 import { type Recipient, readSendRequest, type SendRequest } from './send-request.ts';
 import type { Simulation } from './simulation.ts';
 
@@ -35,7 +34,8 @@ export async function handleSend(
   }
 
   const { options } = simulation;
-  const send = readSendRequest(parameters, credentialsHold(request, parameters, options));
+  const holds = credentialsHold(request, parameters, simulation);
+  const send = readSendRequest(parameters, holds, simulation.clock, options.now());
   const outcome = 'statusCode' in send ? { error: send } : accept(simulation, send, fault === 'invalidMobile');
   if ('error' in outcome) {
     simulation.log.refused++;
@@ -43,10 +43,13 @@ export async function handleSend(
   }
 
   if (fault === 'hold') await simulation.faults.hold(gone.signal);
-  const latency = drawSpan(options.latencyMs, options.seed, 'latency', number);
+  const slow = fault === 'accept-slow-first-byte' ? options.slowMs : 0;
+  const latency = slow + drawSpan(options.latencyMs, options.seed, 'latency', number);
   if (latency > 0) await sleep(latency, undefined, { signal: gone.signal }).catch(() => undefined);
   if (gone.signal.aborted) return reply.hijack();
-  return failAfterAccept(fault, request, reply) ?? replyFlat(reply, parameters, outcome.success, options);
+  const { success } = outcome;
+  const failed = failAfterAccept(simulation, parameters, success, fault, request, reply);
+  return failed ?? replyFlat(reply, parameters, success, options);
 }
 
 // A rule on numbers must see them before the request was checked.
@@ -55,58 +58,12 @@ function numbersOf(parameters: Parameters): string[] {
   return recipients.filter((piece) => piece !== '').map((piece) => canonicalMobile(piece) ?? piece);
 }
 
-function failBeforeAccept(
-  simulation: Simulation,
-  parameters: Parameters,
-  fault: FaultName,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply | null {
-  switch (fault) {
-    case 'refuse-before-accept':
-      simulation.log.refused++;
-      return replyError(reply, parameters, TEMPORARY, simulation.options);
-    case 'reset-before-accept':
-      return reset(request, reply);
-    case 'hang-before-accept':
-      return reply.hijack();
-    case 'http-500':
-      return replyHtml(reply, 500, '500 Internal Server Error');
-    case 'html-under-200':
-      return replyHtml(reply, 200, '502 Bad Gateway');
-    default:
-      return null;
-  }
-}
-
-function failAfterAccept(fault: FaultName | null, request: FastifyRequest, reply: FastifyReply): FastifyReply | null {
-  switch (fault) {
-    case 'accept-then-hang':
-      return reply.hijack();
-    case 'accept-then-reset':
-      return reset(request, reply);
-    case 'accept-then-502':
-      return replyHtml(reply, 502, '502 Bad Gateway');
-    case 'accept-then-html-under-200':
-      return replyHtml(reply, 200, '502 Bad Gateway');
-    default:
-      return null;
-  }
-}
-
-/** Ends the connection with RST instead of FIN, as a crashed or overloaded server does. */
-export function reset(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  reply.hijack();
-  request.raw.socket.resetAndDestroy();
-  return reply;
-}
-
 function accept(
   simulation: Simulation,
   send: SendRequest,
   makeFirstInvalid: boolean,
 ): { success: Record<string, string> } | { error: ProviderError } {
-  const { options, log } = simulation;
+  const { options, log, account, clock, push } = simulation;
   const valid: Recipient[] = [];
   const invalid: Recipient[] = [];
   let spoil = makeFirstInvalid;
@@ -118,10 +75,10 @@ function accept(
   const price = simulation.pricePerSegment * BigInt(send.units);
   const acceptedAt = options.now();
   const mobiles = send.test ? [] : valid.map(shownCanonical);
-  if (simulation.balance !== null && log.billed + price * BigInt(mobiles.length) > simulation.balance) {
-    return { error: INSUFFICIENT_BALANCE };
-  }
+  if (!account.covers(price * BigInt(mobiles.length))) return { error: INSUFFICIENT_BALANCE };
+  const first = log.length;
   const transactionId = log.accept({ ...send, mobiles, price, acceptedAt });
+  push.accepted(first, mobiles.length);
   log.invalid += invalid.length;
   const written = options.invalidMobileForm === 'sent' ? (one: Recipient) => one.written : shownCanonical;
   const success = {
@@ -131,7 +88,7 @@ function accept(
     transactionId,
     statusCode: '200',
     reason: 'success',
-    ...(options.sendExtras ? { msgId: '', requestTime: requestTime(acceptedAt) } : {}),
+    ...(options.sendExtras ? { msgId: '', requestTime: clock.dateTime(acceptedAt) } : {}),
   };
   return { success };
 }

@@ -1,73 +1,21 @@
 import { randomInt } from 'node:crypto';
+import type {
+  Acceptance,
+  AcceptedMessage,
+  Counts,
+  Duplicate,
+  LoggedMessage,
+  Transaction,
+  TransactionHead,
+} from './books.ts';
 import { CopyCounter } from './copy-counter.ts';
+import { MobileIndex } from './mobile-index.ts';
 import { canonicalMobile } from './mobile-numbers.ts';
 import { type Amount, formatAmount } from './money.ts';
 import { NumberColumn } from './number-column.ts';
+import { type Schedule, Schedules } from './schedules.ts';
 import { TextRegister } from './text-register.ts';
 import { TransactionIds } from './transaction-ids.ts';
-
-/** One message that was accepted, and so charged. */
-export interface AcceptedMessage {
-  /** Counted from 1 in the order of acceptance; the cursor of `accepted`. */
-  number: number;
-  mobile: string;
-  /** SHA-256 of the text's UTF-8 bytes, hex. */
-  sha256: string;
-  transactionId: string;
-  /** ISO 8601, UTC. */
-  acceptedAt: string;
-  units: number;
-}
-
-/** One request that was accepted. */
-export interface Transaction {
-  id: string;
-  /** Milliseconds since the epoch. */
-  acceptedAt: number;
-  senderid: string;
-  msgType: 'text' | 'unicode';
-  text: string;
-  units: number;
-  /** Number, canonical recipient and 15-character id of each message. */
-  messages: { number: number; mobile: string; msgId: string }[];
-}
-
-/** What went through the simulator since the start or the last reset. */
-export interface Counts {
-  /** Send requests read, whatever became of them. */
-  requests: number;
-  /** Messages accepted: each was charged. */
-  accepted: number;
-  /** Send requests answered with an error before anything was accepted. */
-  refused: number;
-  /** Numbers put into `invalidMobile`. */
-  invalid: number;
-  /** Distinct (number, text) pairs accepted. */
-  distinct: number;
-  /** Copies beyond the first of each pair. */
-  duplicates: number;
-  /** Money charged, four decimals. */
-  billed: string;
-  units: number;
-}
-
-/** A (number, text) pair that was accepted more than once. */
-export interface Duplicate {
-  mobile: string;
-  sha256: string;
-  copies: number;
-}
-
-export interface Acceptance {
-  mobiles: string[];
-  text: string;
-  msgType: 'text' | 'unicode';
-  senderid: string;
-  units: number;
-  acceptedAt: number;
-  /** For one copy. */
-  price: Amount;
-}
 
 /** The simulator's own books: what it accepted and charged. Holds a hash of each text and a few numbers a message. */
 export class SendLog {
@@ -83,6 +31,8 @@ export class SendLog {
   // By message.
   readonly #mobiles = new NumberColumn();
   readonly #transactionOf = new NumberColumn();
+  // Filled up when somebody asks by number: a load test that never does so pays nothing for it.
+  readonly #byMobile = new MobileIndex();
   // By transaction.
   readonly #firstMessage = new NumberColumn();
   readonly #acceptedAt = new NumberColumn();
@@ -90,14 +40,24 @@ export class SendLog {
   readonly #unitsOf = new NumberColumn();
   readonly #senderOf = new NumberColumn();
   readonly #unicode = new NumberColumn();
+  readonly #priceOf = new NumberColumn();
+  readonly #schedules: Schedules;
+  readonly #scheduleOf = new Map<number, Schedule>();
   #billed: Amount = 0n;
   #units = 0;
   requests = 0;
   refused = 0;
   invalid = 0;
 
-  constructor(keepTexts: number) {
+  /** @param schedules where a send for later is listed. */
+  constructor(keepTexts: number, schedules: Schedules = new Schedules()) {
     this.#texts = new TextRegister(keepTexts);
+    this.#schedules = schedules;
+  }
+
+  /** How many messages were accepted. */
+  get length(): number {
+    return this.#mobiles.length;
   }
 
   get billed(): Amount {
@@ -109,11 +69,14 @@ export class SendLog {
     const transaction = this.#acceptedAt.length;
     const text = this.#texts.register(acceptance.text);
     this.#firstMessage.push(this.#mobiles.length);
-    this.#acceptedAt.push(acceptance.acceptedAt);
+    // Days are found by halving, so a clock that steps back must not bring the list out of order.
+    const acceptedAt = Math.max(acceptance.acceptedAt, transaction === 0 ? 0 : this.#acceptedAt.at(transaction - 1));
+    this.#acceptedAt.push(acceptedAt);
     this.#textOf.push(text);
     this.#unitsOf.push(acceptance.units);
     this.#senderOf.push(this.#senderNumber(acceptance.senderid));
     this.#unicode.push(acceptance.msgType === 'unicode' ? 1 : 0);
+    this.#priceOf.push(Number(acceptance.price));
     for (const mobile of acceptance.mobiles) {
       const digits = Number(mobile);
       this.#mobiles.push(digits);
@@ -122,7 +85,22 @@ export class SendLog {
     }
     this.#billed += acceptance.price * BigInt(acceptance.mobiles.length);
     this.#units += acceptance.units * acceptance.mobiles.length;
-    return this.#ids.idOf(transaction);
+    const id = this.#ids.idOf(transaction);
+    const { scheduledAt = null } = acceptance;
+    if (scheduledAt !== null && acceptance.mobiles.length > 0) {
+      this.#schedules.add({ uuId: id, total: acceptance.mobiles.length, createdAt: acceptedAt, scheduledAt });
+      const schedule = this.#schedules.find(id);
+      if (schedule !== null) this.#scheduleOf.set(transaction, schedule);
+    }
+    return id;
+  }
+
+  /** Gives the charge of a transaction back; of one that is unknown here there is none. */
+  refund(id: string): void {
+    const transaction = this.#indexOf(id);
+    if (transaction === null) return;
+    const copies = this.#endOf(transaction) - this.#firstMessage.at(transaction);
+    this.#billed -= BigInt(this.#priceOf.at(transaction)) * BigInt(copies);
   }
 
   counts(): Counts {
@@ -159,41 +137,136 @@ export class SendLog {
   }
 
   /** Accepted messages with a number above `after`, oldest first. */
-  accepted(after = 0, limit = 1000): AcceptedMessage[] {
+  accepted(after?: number, limit?: number): AcceptedMessage[];
+  /** Everything accepted for one number, in whatever form it is written, oldest first: its bill. */
+  accepted(of: { mobile: string }): AcceptedMessage[];
+  accepted(asked: number | { mobile: string } = 0, limit = 1000): AcceptedMessage[] {
+    if (typeof asked === 'object')
+      return this.messagesOf(asked.mobile).map((message) => this.#acceptedMessage(message));
     const messages: AcceptedMessage[] = [];
-    for (let index = after; index < Math.min(after + limit, this.#mobiles.length); index++) {
-      const transaction = this.#transactionOf.at(index);
-      messages.push({
-        number: index + 1,
-        mobile: String(this.#mobiles.at(index)),
-        sha256: this.#texts.sha256(this.#textOf.at(transaction)),
-        transactionId: this.#ids.idOf(transaction),
-        acceptedAt: new Date(this.#acceptedAt.at(transaction)).toISOString(),
-        units: this.#unitsOf.at(transaction),
-      });
+    for (let index = asked; index < Math.min(asked + limit, this.#mobiles.length); index++) {
+      messages.push(this.#acceptedMessage(index));
     }
     return messages;
   }
 
   /** The request with this id, or null if it was never accepted here. */
   transaction(id: string): Transaction | null {
-    const index = this.#ids.indexOf(id);
-    if (index === null || index >= this.#acceptedAt.length) return null;
-    const first = this.#firstMessage.at(index);
-    const end = index + 1 < this.#firstMessage.length ? this.#firstMessage.at(index + 1) : this.#mobiles.length;
+    const index = this.#indexOf(id);
+    if (index === null) return null;
     const messages = [];
-    for (let message = first; message < end; message++) {
-      const msgId = `${this.#run}${(message + 1).toString(36).padStart(8, '0')}`;
-      messages.push({ number: message + 1, mobile: String(this.#mobiles.at(message)), msgId });
+    for (let message = this.#firstMessage.at(index); message < this.#endOf(index); message++) {
+      messages.push(this.message(message));
     }
+    return { ...this.#head(index), messages };
+  }
+
+  /** One message. @param index counted from 0. @throws RangeError for one that was never accepted. */
+  message(index: number): LoggedMessage {
+    const place = (index + 1).toString(36);
     return {
-      id,
-      acceptedAt: this.#acceptedAt.at(index),
-      senderid: this.#senderNames[this.#senderOf.at(index)] ?? '',
-      msgType: this.#unicode.at(index) === 1 ? 'unicode' : 'text',
-      text: this.#texts.text(this.#textOf.at(index)),
-      units: this.#unitsOf.at(index),
-      messages,
+      number: index + 1,
+      mobile: String(this.#mobiles.at(index)),
+      msgId: `${this.#run}${place.padStart(8, '0')}`,
+      secondMsgId: `${this.#run}z${place.padStart(7, '0')}`,
+    };
+  }
+
+  /** What a message has in common with the others of its request. @param index counted from 0. */
+  headOf(index: number): TransactionHead {
+    return this.#head(this.#transactionOf.at(index));
+  }
+
+  /** When a message goes out, or did. @param index counted from 0. */
+  dispatchedAt(index: number): number {
+    const transaction = this.#transactionOf.at(index);
+    return this.#scheduleOf.get(transaction)?.scheduledAt ?? this.#acceptedAt.at(transaction);
+  }
+
+  /** The messages of one number in whatever form it is written, counted from 0, oldest first. */
+  messagesOf(mobile: string): number[] {
+    while (this.#byMobile.length < this.#mobiles.length) this.#byMobile.push(this.#mobiles.at(this.#byMobile.length));
+    const canonical = canonicalMobile(mobile);
+    return canonical === null ? [] : this.#byMobile.messagesOf(Number(canonical));
+  }
+
+  /**
+   * The messages that went out from one instant until before another, counted from 0, in the order of acceptance.
+   * Begins at `first` and finds its place by halving, so that a page costs what it holds.
+   */
+  *messagesBetween(from: number, until: number, first = 0): Generator<number> {
+    const scheduled = this.#scheduledBetween(from, until, first);
+    let next = 0;
+    const end = this.#firstAcceptedAt(until);
+    for (let message = Math.max(first, this.#firstAcceptedAt(from)); message < end; message++) {
+      for (let waiting = scheduled[next]; waiting !== undefined && waiting < message; waiting = scheduled[next]) {
+        yield waiting;
+        next++;
+      }
+      if (!this.#scheduleOf.has(this.#transactionOf.at(message))) yield message;
+    }
+    yield* scheduled.slice(next);
+  }
+
+  #scheduledBetween(from: number, until: number, first: number): number[] {
+    const messages: number[] = [];
+    for (const [transaction, { scheduledAt }] of this.#scheduleOf) {
+      if (scheduledAt < from || scheduledAt >= until) continue;
+      const end = this.#endOf(transaction);
+      for (let message = Math.max(first, this.#firstMessage.at(transaction)); message < end; message++) {
+        messages.push(message);
+      }
+    }
+    return messages;
+  }
+
+  /** The first message accepted at this instant or later; the number of all when there is none. */
+  #firstAcceptedAt(at: number): number {
+    let [low, high] = [0, this.#acceptedAt.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      if (this.#acceptedAt.at(middle) < at) low = middle + 1;
+      else high = middle;
+    }
+    return low < this.#firstMessage.length ? this.#firstMessage.at(low) : this.#mobiles.length;
+  }
+
+  #indexOf(id: string): number | null {
+    const index = this.#ids.indexOf(id);
+    return index === null || index >= this.#acceptedAt.length ? null : index;
+  }
+
+  /** The message after the last one of a transaction. */
+  #endOf(transaction: number): number {
+    const following = transaction + 1;
+    return following < this.#firstMessage.length ? this.#firstMessage.at(following) : this.#mobiles.length;
+  }
+
+  #head(transaction: number): TransactionHead {
+    const acceptedAt = this.#acceptedAt.at(transaction);
+    const schedule = this.#scheduleOf.get(transaction) ?? null;
+    return {
+      id: this.#ids.idOf(transaction),
+      acceptedAt,
+      dispatchedAt: schedule?.scheduledAt ?? acceptedAt,
+      schedule,
+      senderid: this.#senderNames[this.#senderOf.at(transaction)] ?? '',
+      msgType: this.#unicode.at(transaction) === 1 ? 'unicode' : 'text',
+      text: this.#texts.text(this.#textOf.at(transaction)),
+      units: this.#unitsOf.at(transaction),
+    };
+  }
+
+  #acceptedMessage(index: number): AcceptedMessage {
+    const transaction = this.#transactionOf.at(index);
+    return {
+      number: index + 1,
+      mobile: String(this.#mobiles.at(index)),
+      sha256: this.#texts.sha256(this.#textOf.at(transaction)),
+      transactionId: this.#ids.idOf(transaction),
+      acceptedAt: new Date(this.#acceptedAt.at(transaction)).toISOString(),
+      units: this.#unitsOf.at(transaction),
+      charge: formatAmount(BigInt(this.#priceOf.at(transaction))),
     };
   }
 

@@ -1,5 +1,6 @@
 import { badBoolean, badParameter, INVALID_CREDENTIALS, type ProviderError, TEXT_MISMATCH } from './error-codes.ts';
 import { canonicalMobile } from './mobile-numbers.ts';
+import type { ProviderClock } from './provider-clock.ts';
 import type { Parameters } from './request-parameters.ts';
 import { countUnits } from './units.ts';
 
@@ -17,19 +18,32 @@ export interface SendRequest {
   senderid: string;
   /** Segments of one copy. */
   units: number;
+  /** When it is to go out, milliseconds since the epoch; null: at once. */
+  scheduledAt: number | null;
   /** Answered like a send, but neither sent nor charged. */
   test: boolean;
 }
 
-/** Checks a send request in the order of the provider's codes: credentials, booleans, parameters, text. */
-export function readSendRequest(parameters: Parameters, credentialsHold: boolean): SendRequest | ProviderError {
+/**
+ * Checks a send request in the order of the provider's codes: credentials, booleans, parameters, text.
+ * @param now milliseconds since the epoch; a schedule must lie after it.
+ */
+export function readSendRequest(
+  parameters: Parameters,
+  credentialsHold: boolean,
+  clock: ProviderClock,
+  now: number,
+): SendRequest | ProviderError {
   if (!credentialsHold) return INVALID_CREDENTIALS;
   for (const name of ['duplicatecheck', 'testMessage']) {
     const value = parameters[name];
     if (value !== undefined && value !== 'true' && value !== 'false') return badBoolean(name);
   }
   if (parameters.sendMethod !== 'quick') return badParameter('sendMethod must be quick');
-  if (parameters.scheduleTime !== undefined) return badParameter('scheduleTime is not simulated');
+  const scheduledAt = parameters.scheduleTime === undefined ? null : clock.readDateTime(parameters.scheduleTime);
+  if (parameters.scheduleTime !== undefined && (scheduledAt === null || scheduledAt <= now)) {
+    return badParameter('scheduleTime must be YYYY-MM-DD HH:MM:SS to come');
+  }
   const { mobile, msg, senderid, msgType } = parameters;
   if (!mobile) return badParameter('mobile is missing');
   if (!msg) return badParameter('msg is missing');
@@ -42,6 +56,7 @@ export function readSendRequest(parameters: Parameters, credentialsHold: boolean
     msgType,
     senderid,
     units: countUnits(msg, msgType),
+    scheduledAt,
     test: parameters.testMessage === 'true',
   };
 }

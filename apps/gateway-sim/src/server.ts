@@ -2,12 +2,20 @@ import formbody from '@fastify/formbody';
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { ZodError, z } from 'zod';
 import { handleAccountStatus } from './account-endpoint.ts';
+import type { CallName } from './calls.ts';
+import { addControlChanges } from './control-changes.ts';
 import { addControlEndpoints } from './control-endpoints.ts';
 import { badParameter } from './error-codes.ts';
 import { replyError, replyHtml } from './replies.ts';
 import { handleReport } from './report-endpoint.ts';
-import { handleSend, reset } from './send-endpoint.ts';
+import { readParameters } from './request-parameters.ts';
+import { handleScheduleDelete, handleScheduleRead, handleScheduleUpdate } from './schedule-endpoints.ts';
+import { handleSend } from './send-endpoint.ts';
+import { reset } from './send-failures.ts';
 import type { Simulation } from './simulation.ts';
+
+type Handler = (simulation: Simulation, request: FastifyRequest, reply: FastifyReply) => unknown;
+type NameOf = (request: FastifyRequest) => CallName;
 
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
 
@@ -23,21 +31,25 @@ export async function buildServer(simulation: Simulation, connections: () => num
   // Anything else (multipart, XML) is read and ignored: the parameters are then missing, and the answer says which.
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null, undefined));
 
-  const provider = (
-    url: string,
-    handler: (simulation: Simulation, request: FastifyRequest, reply: FastifyReply) => unknown,
-  ): void => {
+  const provider = (url: string, name: CallName | NameOf, handler: Handler, method = ['GET', 'POST']): void => {
     app.route({
-      method: ['GET', 'POST'],
+      method,
       url,
-      handler: (request, reply) => failByOutage(simulation, request, reply) ?? handler(simulation, request, reply),
+      handler: (request, reply) => {
+        simulation.calls.add(typeof name === 'string' ? name : name(request));
+        return failByOutage(simulation, request, reply) ?? handler(simulation, request, reply);
+      },
     });
   };
-  provider('/SMSApi/send', handleSend);
-  provider('/SMSApi/report/status', handleReport);
-  provider('/SMSApi/reports/status', handleReport);
-  provider('/SMSApi/account/readstatus', handleAccountStatus);
+  provider('/SMSApi/send', 'send', handleSend);
+  provider('/SMSApi/report/status', reportName, handleReport);
+  provider('/SMSApi/reports/status', reportName, handleReport);
+  provider('/SMSApi/account/readstatus', 'readstatus', handleAccountStatus);
+  provider('/SMSApi/schedule/read', 'scheduleRead', handleScheduleRead);
+  provider('/SMSApi/schedule/update', 'scheduleUpdate', handleScheduleUpdate, ['POST']);
+  provider('/SMSApi/schedule/delete', 'scheduleDelete', handleScheduleDelete);
   addControlEndpoints(app, simulation, connections);
+  addControlChanges(app, simulation);
 
   app.setNotFoundHandler((_request, reply) => replyHtml(reply, 404, '404 Not Found'));
   app.setErrorHandler((error, request, reply) => {
@@ -49,6 +61,10 @@ export async function buildServer(simulation: Simulation, connections: () => num
     return reply.code(error instanceof RangeError ? 400 : 500).send({ error: message });
   });
   return app;
+}
+
+function reportName(request: FastifyRequest): CallName {
+  return readParameters(request).method === undefined ? 'reportByTransaction' : 'getDlr';
 }
 
 function failByOutage(simulation: Simulation, request: FastifyRequest, reply: FastifyReply): FastifyReply | null {

@@ -50,6 +50,32 @@ export async function report(sim: GatewaySim, uuid: string, path = 'report'): Pr
   return body.response.report_statusList.map((row) => row.status);
 }
 
+/** One call of another endpoint by POST, with credentials, as JSON. */
+export async function call(
+  sim: GatewaySim,
+  path: string,
+  parameters: Record<string, string> = {},
+): Promise<Record<string, unknown>> {
+  const body = new URLSearchParams({ ...CREDENTIALS, output: 'json', ...parameters });
+  return (await (await fetch(`${sim.url}/SMSApi/${path}`, { method: 'POST', body })).json()) as Record<string, unknown>;
+}
+
+/** One page of `method=getDlr`. */
+export interface DlrPage {
+  rows: Record<string, string>[];
+  count: number;
+  nextCursor: string | undefined;
+}
+
+/** Asks for the report of some days; a page of 5000 unless told otherwise. */
+export async function dlr(sim: GatewaySim, parameters: Record<string, string>, path = 'report'): Promise<DlrPage> {
+  const answer = await call(sim, `${path}/status`, { method: 'getDlr', pageLimit: '5000', ...parameters });
+  const { response } = answer as {
+    response: { reports_dlrList: Record<string, string>[]; count: number; nextCursor?: string };
+  };
+  return { rows: response.reports_dlrList, count: response.count, nextCursor: response.nextCursor };
+}
+
 /** Asks a `/_sim/` endpoint; with a body by POST. */
 export async function control(sim: GatewaySim, path: string, body?: object): Promise<Record<string, unknown>> {
   const answer = await fetch(

@@ -65,3 +65,30 @@ test('flags win over the environment, switches may stand alone, spans and shares
   expect(readConfiguration(['--send-extras', '--delivery-ms', '5'], {}).deliveryMs).toEqual({ min: 5, max: 5 });
   expect(() => readConfiguration(['--nonsense'], {})).toThrow(ConfigurationError);
 });
+
+test('zone, clock, reports and pushes are read from flags and environment', () => {
+  const options = readConfiguration(
+    ['--zone', 'UTC', '--clock-skew-ms=-5000', '--dlr-txn-ids=false', '--refund-cancelled', '--push-lose', '.1'],
+    {
+      GATEWAY_SIM_DLR_TIMES: 'epoch-s',
+      GATEWAY_SIM_RETENTION_DAYS: '7',
+      GATEWAY_SIM_PUSH_URL: 'http://127.0.0.1:1/dlr',
+      GATEWAY_SIM_PUSH_FIELDS: 'legacy',
+      GATEWAY_SIM_PUSH_RATE: '10',
+    },
+  );
+  expect(options).toMatchObject({
+    zone: 'UTC',
+    clockSkewMs: -5000,
+    dlrTxnIds: false,
+    dlrTimes: 'epoch-s',
+    retentionDays: 7,
+    refundCancelled: true,
+    pushUrl: 'http://127.0.0.1:1/dlr',
+    pushFields: 'legacy',
+    pushRate: 10,
+    pushLose: 0.1,
+  });
+  const wrong = ['--zone=India', '--push-rate=0', '--push-url=ftp://x', '--push-tries=0', '--dlr-times=iso'];
+  for (const flag of wrong) expect(() => readConfiguration([flag], {})).toThrow(ConfigurationError);
+});

@@ -48,7 +48,8 @@ describe('errors come as HTTP 200 and accept nothing', () => {
     ['a duplicatecheck that is no boolean', { duplicatecheck: '1' }, '147'],
     ['a character beyond ASCII as text', { msg: 'naïve' }, '171'],
     ['a missing text (invented code)', { msg: undefined }, '9901'],
-    ['a schedule (invented code)', { scheduleTime: '2030-01-01 00:00:00' }, '9901'],
+    ['a schedule in the past (invented code)', { scheduleTime: '2020-01-01 00:00:00' }, '9901'],
+    ['a schedule that is no time (invented code)', { scheduleTime: '2030-01-01' }, '9901'],
   ];
   test.each(cases)('%s', async (_name, change, statusCode) => {
     const sim = await simulator();
