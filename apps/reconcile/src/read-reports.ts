@@ -1,19 +1,16 @@
 import {
-  applyReceipts,
   type DuePoll,
   durably,
   endPolls,
   expireUnconfirmed,
-  type MovedRow,
   RECEIPTS_AT_ONCE,
   type ReceiptOrigin,
-  type ReceiptRecord,
-  recordReceipts,
   takeDuePolls,
 } from '@sendledger/core/ledger';
-import type { Adapter, ProviderRecord, ReportAnswer } from '@sendledger/gateway';
+import type { Adapter, ReportAnswer } from '@sendledger/gateway';
 import { type AppContext, Batcher, Counter, type Round } from '@sendledger/worker';
-import { movedLine } from './moved-line.ts';
+import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
+import type { UnknownResolver } from './resolve-unknown.ts';
 
 export interface ReportPolicy {
   readonly concurrency: number;
@@ -21,20 +18,19 @@ export interface ReportPolicy {
   readonly longestPauseMs: number;
 }
 
-/** A report that was read, or could not be. */
+/** A report that was read. */
 interface Look {
   readonly poll: DuePoll;
-  /** Null where there is no id to ask by. */
-  readonly answer: ReportAnswer | null;
+  readonly answer: ReportAnswer;
 }
 
 /** Looks a reader takes in one round: a round must end while the provider hangs on each of them. */
 const LOOKS_A_READER = 5;
 
 /**
- * Reads the delivery report of submissions by transaction. Every record is stored first and applied after, in two
- * transactions: a crash between them loses nothing, because the next look finds the stored receipts unapplied. What has been
- * read is written while the others are still being read. No transaction is open while the provider is asked.
+ * Reads the delivery report of submissions by transaction, where there is one to ask by, and hands to the resolver what that
+ * does not settle. What has been read is written while the others are still being read. No transaction is open while the
+ * provider is asked.
  */
 export class ReportReader {
   readonly #context: AppContext;
@@ -42,23 +38,26 @@ export class ReportReader {
   readonly #policy: ReportPolicy;
   readonly #writers = new Map<string, Batcher<Look>>();
   readonly #reads: Counter<'answer'>;
-  readonly #receipts: Counter<'effect'>;
+  readonly #keeper: ReceiptKeeper;
+  readonly #resolver: UnknownResolver;
 
   /** @param adapters by `provider/account`. */
-  constructor(context: AppContext, adapters: ReadonlyMap<string, Adapter>, policy: ReportPolicy) {
+  constructor(
+    context: AppContext,
+    adapters: ReadonlyMap<string, Adapter>,
+    policy: ReportPolicy,
+    keeper: ReceiptKeeper,
+    resolver: UnknownResolver,
+  ) {
     this.#context = context;
     this.#adapters = adapters;
     this.#policy = policy;
+    this.#keeper = keeper;
+    this.#resolver = resolver;
     this.#reads = new Counter({
       name: 'sendledger_report_reads_total',
       help: 'Reads of a delivery report by transaction, by answer.',
       labelNames: ['answer'],
-      registers: [context.registry],
-    });
-    this.#receipts = new Counter({
-      name: 'sendledger_receipts_total',
-      help: 'Receipts by what they did.',
-      labelNames: ['effect'],
       registers: [context.registry],
     });
   }
@@ -69,7 +68,7 @@ export class ReportReader {
     const due = await durably(this.#context.pool, (sql) =>
       takeDuePolls(sql, { limit, firstMs: pauseMs, longestMs: longestPauseMs, accounts: [...this.#adapters.keys()] }),
     );
-    const queue = [...due];
+    const queue = due.filter((poll) => poll.providerTxnId !== null);
     // The next report is asked for while the last is written: what comes meanwhile is written together.
     const writing: Promise<void>[] = [];
     const reader = async () => {
@@ -80,16 +79,21 @@ export class ReportReader {
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, due.length) }, reader));
     await Promise.all(writing);
+    // After the reports: what they settled needs no further look.
+    const unseen = await this.#resolver.resolve(due);
+    const withoutId = due.filter((poll) => poll.providerTxnId === null);
+    this.#reads.inc({ answer: 'no_id' }, withoutId.length);
+    // Their last look is the resolver's; where it could not look, they wait for the next one.
+    await this.#end(withoutId.filter((poll) => !unseen.has(poll.id)));
     return due.length >= limit ? 'more' : due.length > 0 ? 'some' : 'none';
   };
 
   async #look(poll: DuePoll): Promise<Look | null> {
     const adapter = this.#adapters.get(accountOf(poll));
-    if (adapter === undefined) return null;
-    const answer =
-      poll.providerTxnId === null ? null : await adapter.reportByTransaction(poll.providerTxnId, poll.size);
-    this.#reads.inc({ answer: answer?.kind ?? 'no_id' });
-    if (answer?.kind === 'unavailable') {
+    if (adapter === undefined || poll.providerTxnId === null) return null;
+    const answer = await adapter.reportByTransaction(poll.providerTxnId, poll.size, poll.zone);
+    this.#reads.inc({ answer: answer.kind });
+    if (answer.kind === 'unavailable') {
       this.#context.log.warn({ submission: poll.id, detail: answer.detail }, 'report_unavailable');
       return null;
     }
@@ -120,23 +124,21 @@ export class ReportReader {
   }
 
   async #write(origin: ReceiptOrigin, looks: readonly Look[]): Promise<void> {
-    const { pool, log } = this.#context;
-    const records = looks.flatMap(({ answer }) => (answer?.kind === 'records' ? answer.records.map(toReceipt) : []));
-    const total = { fresh: 0, delivered: 0, failed: 0, conflicts: 0, waiting: 0 };
-    for (let at = 0; at < records.length; at += RECEIPTS_AT_ONCE) {
-      const some = records.slice(at, at + RECEIPTS_AT_ONCE);
-      const { hashes, fresh } = await durably(pool, (sql) => recordReceipts(sql, origin, some));
-      const moved: MovedRow[] = [];
-      const applied = await durably(pool, (sql) => applyReceipts(sql, origin, hashes, (row) => moved.push(row)));
-      for (const row of moved) log.info(movedLine(row), 'receipt_applied');
-      total.fresh += fresh;
-      total.delivered += applied.delivered;
-      total.failed += applied.failed;
-      total.conflicts += applied.conflicts;
-      total.waiting += applied.waiting;
-    }
+    const { log } = this.#context;
+    const records = looks.flatMap(({ answer }) =>
+      answer.kind === 'records' ? answer.records.map((record) => toReceipt(record)) : [],
+    );
+    const total = await this.#keeper.keep(origin, records);
     const polls = looks.map(({ poll }) => poll);
-    // Only after this last look. Apart from what follows: the submission comes before its messages in the order of locks.
+    const expired = await this.#end(polls);
+    log.info({ route: origin.routeId, reports: polls.length, ...total, expired }, 'reports_read');
+  }
+
+  /** After the last look: rows whose window is over expire, and submissions without an open row are polled no more. */
+  async #end(polls: readonly DuePoll[]): Promise<number> {
+    if (polls.length === 0) return 0;
+    const { pool } = this.#context;
+    // Apart from what follows: the submission comes before its messages in the order of locks.
     const expired = await durably(pool, (sql) =>
       expireUnconfirmed(
         sql,
@@ -144,27 +146,8 @@ export class ReportReader {
       ),
     );
     await durably(pool, (sql) => endPolls(sql, polls));
-    this.#receipts.inc({ effect: 'delivered' }, total.delivered);
-    this.#receipts.inc({ effect: 'failed' }, total.failed);
-    this.#receipts.inc({ effect: 'conflict' }, total.conflicts);
-    log.info({ route: origin.routeId, reports: polls.length, ...total, expired }, 'reports_read');
+    return expired;
   }
 }
 
 const accountOf = (poll: DuePoll) => `${poll.provider}/${poll.account}`;
-
-function toReceipt(record: ProviderRecord): ReceiptRecord {
-  return {
-    providerTxnId: record.providerTxnId,
-    providerMessageId: record.providerMessageId,
-    recipient: record.recipient,
-    senderId: record.senderId,
-    statusWord: record.statusWord ?? '',
-    status: record.status,
-    cause: record.cause,
-    causeClass: record.causeClass,
-    submittedAt: record.submittedAt,
-    deliveredAt: record.deliveredAt,
-    evidence: record.evidence,
-  };
-}

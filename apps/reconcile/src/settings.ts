@@ -13,6 +13,8 @@ export const RECONCILE_SETTINGS = {
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: whole(50, 86_400_000, 3_600_000),
   /** Reports read at once; the provider publishes no limit, so this is small. */
   SENDLEDGER_REPORT_CONCURRENCY: whole(1, 64, 4),
+  /** Recipients whose records are asked for one by one; for more, everybody's records of these days are read. */
+  SENDLEDGER_FILTERED_READS: whole(0, 1_000, 20),
   /** Months of partitions made ahead. */
   SENDLEDGER_MONTHS_AHEAD: whole(1, 36, 3),
   /** Pause between two upkeeps: partitions and the gauges read from the database. */

@@ -1,12 +1,9 @@
 import { describe, expect } from 'vitest';
 // By path: this app has no dependency on the local servers.
 import { test } from '../../../infra/local/src/fixtures.ts';
-import { ReportReader } from '../src/read-reports.ts';
 import { accepted, aRoute, passTime, polledOf } from './accepted-submission.ts';
-import { contextOf } from './app-context.ts';
 import { delivered, recordedReads } from './recorded-reads.ts';
-
-const POLICY = { concurrency: 2, pauseMs: 600_000, longestPauseMs: 600_000 };
+import { readerOf } from './report-reader.ts';
 
 describe('a process without the account of a route', () => {
   for (const [what, account, provider] of [
@@ -25,7 +22,7 @@ describe('a process without the account of a route', () => {
       const before = await polledOf(pool, theirs);
 
       const adapter = recordedReads((txn) => delivered(txn, mine?.recipient ?? ''));
-      const reader = new ReportReader(await contextOf(pool), new Map([['smsgatewaycenter/default', adapter]]), POLICY);
+      const reader = await readerOf(pool, adapter);
       expect(await reader.round()).toBe('some');
       expect(adapter.asked).toEqual(['ours']);
       expect(await polledOf(pool, ours)).toMatchObject([{ state: 'delivered', due: null }]);
@@ -40,7 +37,7 @@ describe('a process without the account of a route', () => {
     await accepted(pool, theirs, 2, (i) => (i === 0 ? 'theirs' : null));
     await passTime(pool, theirs, 'over');
     const adapter = recordedReads((txn) => delivered(txn, ''));
-    const reader = new ReportReader(await contextOf(pool), new Map([['smsgatewaycenter/default', adapter]]), POLICY);
+    const reader = await readerOf(pool, adapter);
     expect(await reader.round()).toBe('none');
     expect(await polledOf(pool, theirs)).toMatchObject([{ state: 'submitted' }, { state: 'submitted' }]);
   });

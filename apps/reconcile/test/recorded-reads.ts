@@ -8,6 +8,11 @@ export function recordedReads(answer: (txn: string) => ReportAnswer): Adapter & 
   return {
     ...real,
     asked,
+    // A report of no days knows of nobody.
+    async reportByDays(question) {
+      asked.push(`days ${question.recipient}`);
+      return { kind: 'read', complete: true, pages: 1, records: 0, unreadableRows: 0, incompleteBecause: null };
+    },
     async reportByTransaction(txn) {
       asked.push(txn);
       return answer(txn);

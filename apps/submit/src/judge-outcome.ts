@@ -1,3 +1,4 @@
+import type { BreakerSign } from '@sendledger/core';
 import type { MarkedRow, MarkedSubmission, RowOutcome, SubmissionOutcome } from '@sendledger/core/ledger';
 import type { Outcome } from '@sendledger/gateway';
 import { outagePauseMs, type RetryPolicy, retryPauseMs } from './retry-pause.ts';
@@ -30,6 +31,7 @@ export function judgeOutcome(
     proof: null,
     providerTxnId: null,
     pollInMs: null,
+    ...signOf(submission.routeId, outcome),
   };
   switch (outcome.kind) {
     case 'accepted': {
@@ -73,6 +75,9 @@ export function judgeOutcome(
       return {
         ...common,
         state: 'ambiguous',
+        // Where the reply named a transaction, it is what the resolver asks by.
+        providerTxnId: outcome.providerTxnId ?? null,
+        pollInMs: policy.firstReportMs,
         reason: outcome.unmappedCode === null ? outcome.detail.slice(0, 200) : `unmapped_code_${outcome.unmappedCode}`,
         rows: submission.rows.map((row) =>
           move(
@@ -84,6 +89,30 @@ export function judgeOutcome(
           ),
         ),
       };
+  }
+}
+
+/**
+ * What the outcome says about its route. Throttling and our own send budget say nothing; a message that we could not build does
+ * not either, since nobody was asked.
+ */
+function signOf(routeId: string, outcome: Outcome): { readonly breaker?: { routeId: string; sign: BreakerSign } } {
+  const sign = breakerSign(outcome);
+  return sign === null ? {} : { breaker: { routeId, sign } };
+}
+
+function breakerSign(outcome: Outcome): BreakerSign | null {
+  switch (outcome.kind) {
+    case 'accepted':
+      return 'alive';
+    case 'ambiguous':
+      return 'failure';
+    case 'not_sent':
+      return outcome.proof === 'send_budget' ? null : 'failure';
+    case 'refused':
+      if (outcome.scope === 'account') return 'trip';
+      if (outcome.scope === 'throttled' || outcome.reply.httpStatus === null) return null;
+      return 'alive';
   }
 }
 

@@ -15,6 +15,8 @@ await runApp('submit', read, (context) => {
     // The most the vendor recommends; how many really go is the route's max_batch.
     maxRecipients: 1_000,
     reportPath: settings.SMSGATEWAYCENTER_REPORT_PATH,
+    extraCodes: settings.SMSGATEWAYCENTER_CODES,
+    extraStatusWords: settings.SMSGATEWAYCENTER_STATUS_WORDS,
     keepAlive: settings.SMSGATEWAYCENTER_KEEP_ALIVE === 'on',
     sendBudgetMs: settings.SENDLEDGER_SEND_BUDGET_MS,
     timeouts: timeoutsWithin(settings.SENDLEDGER_REQUEST_DEADLINE_MS, settings.SENDLEDGER_SEND_BUDGET_MS),
@@ -42,6 +44,7 @@ await runApp('submit', read, (context) => {
   context.wakeUps.listen('submit', (lane) => loops.nudge(lane));
   return {
     loops: loops.all,
+    holds: () => submitter.oldestHeldMs(),
     rest: async () => {
       await submitter.drain();
       adapter.close();

@@ -1,5 +1,6 @@
 import { laneName, type MessageClass } from '@sendledger/core';
 import {
+  deferProbe,
   durably,
   type LaneWork,
   lanesWithOpenSubmissions,
@@ -27,6 +28,8 @@ const ROWS_A_FLIGHT = 1_000;
 /** Share of the connections that only one-time passwords may take, so that a campaign never holds them all. */
 const RESERVED_FOR_OTP = 0.25;
 const EXPLAIN_EVERY_MS = 60_000;
+/** The free call before a probe; a provider that hangs must not hold the probe longer than its first pause or two. */
+const ACCOUNT_DEADLINE_MS = 10_000;
 
 /**
  * Marks and sends. A lane's marks are one transaction at a time and no more than there are free connections; each lane has
@@ -40,6 +43,11 @@ export class Submitter {
   readonly #batchers = new Map<string, Batcher<SubmissionOutcome>>();
   readonly #inFlight = new Set<Promise<void>>();
   readonly #explainedAt = new Map<string, number>();
+  /** Probes under way, by route. */
+  readonly #probing = new Map<string, Promise<void>>();
+  /** Marks that were asked for and are not answered: what they marked is held from then on. */
+  readonly #marking = new Set<number>();
+  readonly #held = new Set<number>();
   /** Places that marks on their way may fill. */
   #asking = 0;
   readonly #outcomes: Counter<'message_class' | 'outcome'>;
@@ -84,8 +92,16 @@ export class Submitter {
         await this.#explain(lane, () => [`the route's max_batch ${lane.maxBatch} is over the provider's ${most}`]);
         continue;
       }
+      if (lane.breaker === 'open') {
+        await this.#explain(lane, () => whyNotSending(this.#context.sql, lane, this.#policy.environment));
+        continue;
+      }
       const free = this.#freeFor(lane);
       if (free <= 0) continue;
+      if (lane.breaker === 'probe') {
+        this.#probe(lane, adapter);
+        continue;
+      }
       const got = await this.#markLane(lane, adapter, free);
       if (got === 0) await this.#explain(lane, () => whyNotSending(this.#context.sql, lane, this.#policy.environment));
       marked += got;
@@ -105,7 +121,42 @@ export class Submitter {
 
   /** Waits for the requests in flight; each has a deadline of its own. */
   async drain(): Promise<void> {
-    while (this.#inFlight.size > 0) await Promise.allSettled([...this.#inFlight]);
+    while (this.#inFlight.size + this.#probing.size > 0)
+      await Promise.allSettled([...this.#inFlight, ...this.#probing.values()]);
+  }
+
+  /** Age in ms of the oldest request this process may hold, from before its mark was asked for; null: it holds none. */
+  oldestHeldMs(): number | null {
+    const since = Math.min(...this.#marking, ...this.#held);
+    return Number.isFinite(since) ? performance.now() - since : null;
+  }
+
+  /**
+   * The one request that an open breaker lets through. The free call comes first, and outside the round: other routes do not wait
+   * for a provider that hangs. It is the mark that takes the slot; of several processes that come here one sends.
+   */
+  #probe(lane: LaneWork, adapter: Adapter): void {
+    if (this.#probing.has(lane.routeId)) return;
+    const probing = this.#askAndMark(lane, adapter)
+      .catch((err) => this.#context.log.warn({ err, route: lane.routeId }, 'probe_failed'))
+      .finally(() => {
+        this.#probing.delete(lane.routeId);
+        this.onFree();
+      });
+    this.#probing.set(lane.routeId, probing);
+  }
+
+  async #askAndMark(lane: LaneWork, adapter: Adapter): Promise<void> {
+    const { pool, log } = this.#context;
+    const account = await adapter.account(AbortSignal.timeout(ACCOUNT_DEADLINE_MS));
+    if (account.kind === 'ok' && !account.empty) {
+      const sent = await this.#markLane(lane, adapter, 1);
+      if (sent > 0) log.warn({ route: lane.routeId, message_class: lane.messageClass }, 'probe_sent');
+      return;
+    }
+    const reason = account.kind === 'ok' ? 'the balance is empty' : `the free call: ${account.detail}`;
+    const deferred = await durably(pool, (sql) => deferProbe(sql, lane.routeId, reason));
+    if (deferred) log.warn({ route: lane.routeId, reason }, 'probe_deferred');
   }
 
   #freeFor(lane: LaneWork): number {
@@ -117,6 +168,8 @@ export class Submitter {
   async #markLane(lane: LaneWork, adapter: Adapter, free: number): Promise<number> {
     // Read before the statement is sent: the age of a mark counts from there.
     const clocks = readClocks();
+    const since = performance.now();
+    this.#marking.add(since);
     let submissions: MarkedSubmission[];
     // The loops of other classes count these places as taken while the mark is on its way.
     this.#asking += free;
@@ -129,15 +182,23 @@ export class Submitter {
         environment: this.#policy.environment,
         leaseMs: this.#policy.leaseMs,
       });
+    } catch (error) {
+      this.#marking.delete(since);
+      throw error;
     } finally {
       this.#asking -= free;
     }
+    let left = submissions.length;
+    if (left > 0) this.#held.add(since);
+    this.#marking.delete(since);
     for (const submission of submissions) {
       const flight = this.#send(submission, adapter, clocks)
         // Nothing of one request may end the process and with it the replies of the others.
         .catch((err) => this.#context.log.error({ err, submission: submission.id }, 'outcome_lost'))
         .finally(() => {
           this.#inFlight.delete(flight);
+          left -= 1;
+          if (left === 0) this.#held.delete(since);
           this.onFree();
         });
       this.#inFlight.add(flight);
@@ -167,6 +228,7 @@ export class Submitter {
           kind: 'ambiguous',
           detail: `adapter failed: ${(error as Error).message}`,
           unmappedCode: null,
+          providerTxnId: null,
           reply: { httpStatus: null, raw: null, statusCode: null, reason: null },
         };
       }
@@ -189,6 +251,8 @@ export class Submitter {
       async (outcomes) => {
         const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes);
         if (applied.stale.length > 0) this.#context.log.warn({ submissions: applied.stale }, 'outcome_stale');
+        for (const move of applied.breakers) this.#context.log.warn(move, `breaker_${move.became}`);
+        for (const replayed of new Set(applied.replayed)) void this.#context.wakeUps.send('claim', replayed);
       },
     );
     this.#batchers.set(lane, batcher);

@@ -12,6 +12,7 @@ import type pg from 'pg';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
+const NOTHING: AppliedOutcomes = { submissions: [], rows: 0, late: 0, stale: [], breakers: [], replayed: [] };
 
 /**
  * Writes outcomes until they are written. A reply is evidence that nobody else has: a database that is away is waited for;
@@ -54,10 +55,12 @@ async function setApart(
       rows: first.rows + second.rows,
       late: first.late + second.late,
       stale: [...first.stale, ...second.stale],
+      breakers: [...first.breakers, ...second.breakers],
+      replayed: [...first.replayed, ...second.replayed],
     };
   }
   const [outcome] = outcomes;
-  if (outcome === undefined) return { submissions: [], rows: 0, late: 0, stale: [] };
+  if (outcome === undefined) return NOTHING;
   const bare = withoutForeignText(outcome);
   if (bare !== outcome) {
     try {
@@ -91,7 +94,7 @@ async function setApart(
   );
   // The log line above has it; the others must not suffer.
   await review.catch((err) => log.warn({ err, submission: outcome.id }, 'review_not_opened'));
-  return settled ?? { submissions: [], rows: 0, late: 0, stale: [outcome.id] };
+  return settled ?? { ...NOTHING, stale: [outcome.id] };
 }
 
 /** Only the rows that cannot be written are unknown; a person is told of each. */

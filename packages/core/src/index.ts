@@ -1,4 +1,20 @@
+export {
+  type AbsenceDoubt,
+  type AbsenceFacts,
+  CLOCK_PAIRS_NEEDED,
+  CLOCK_TOLERANCE_MS,
+  doubtsAboutAbsence,
+  windowOf,
+} from './domain/absence.ts';
+export {
+  type BreakerEvent,
+  type BreakerFacts,
+  type BreakerSign,
+  type BreakerVerdict,
+  foldBreaker,
+} from './domain/breaker.ts';
 export { type BusinessKeyParts, businessKey } from './domain/business-key.ts';
+export { type Correlation, correlate, type LooseRecord, type RequestedRow } from './domain/correlate.ts';
 export { ERRORS, type ErrorCode, SendledgerError } from './domain/errors.ts';
 export { type Message, messageSchema, type PreparedMessage } from './domain/message.ts';
 export { MESSAGE_FAULTS, type MessageFault, type MessageProblem } from './domain/message-problem.ts';

@@ -1,6 +1,7 @@
 import { SendledgerError } from '@sendledger/core';
 import {
   assertReady,
+  beatWithHoldings,
   beatWorker,
   endWorker,
   prepared,
@@ -32,6 +33,11 @@ export interface AppContext {
 /** What an app gives back: its loops, and how it comes to rest. */
 export interface RunningApp {
   readonly loops: readonly Loop[];
+  /**
+   * Age in ms of the oldest request this process may hold open; null: none. Told with each sign of life: what may still be on
+   * the wire is never called absent. Apps that send nothing have none.
+   */
+  holds?(): number | null;
   /**
    * Called on shutdown after the loops have stopped: lets requests in flight finish and gives back what was never marked.
    * `deadline` is aborted when there is no more time.
@@ -152,7 +158,8 @@ async function bringUp(
   const { loops, rest } = app;
 
   const beat = setInterval(() => {
-    beatWorker(pool, worker.id).catch((err) => log.warn({ err }, 'beat_failed'));
+    const beaten = app?.holds ? beatWithHoldings(pool, worker.id, app.holds()) : beatWorker(pool, worker.id);
+    beaten.catch((err) => log.warn({ err }, 'beat_failed'));
   }, BEAT_MS);
   for (const loop of loops) loop.start();
   log.info({ worker: worker.id, health: health.url, redis: wakeUps.up !== null }, 'started');

@@ -49,6 +49,42 @@ export type WorkerSettings = z.infer<z.ZodObject<typeof WORKER_SETTINGS>>;
 /** It goes into a form or a header; the provider's own client encodes a password twice. */
 const credential = z.string().regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks');
 
+/** How far a refusal code may be mapped to reach; the gateway's set. */
+const CODE_SCOPES = ['permanent', 'temporary', 'account', 'throttled'] as const;
+/** What a word of a report may be mapped to mean; the gateway's set. */
+const WORD_READINGS = ['open', 'delivered', 'failed'] as const;
+
+/**
+ * A map written as `name=value,name=value`; case and extra blanks make no other name. A fault says which entry, and never
+ * quotes it.
+ *
+ * @param noun what a name is, for the fault.
+ */
+const mapped = <Value extends string>(noun: string, name: RegExp, values: readonly Value[]) =>
+  z
+    .string()
+    .transform((text, context): Readonly<Record<string, Value>> => {
+      const entries: [string, Value][] = [];
+      const seen = new Set<string>();
+      for (const [index, entry] of text.split(',').entries()) {
+        const [left = '', right, ...more] = entry.split('=').map((part) => part.trim().replace(/\s+/g, ' '));
+        const value = values.find((known) => known === right);
+        let fault: string | null = null;
+        if (right === undefined || more.length > 0 || !name.test(left))
+          fault = `must be ${noun}=meaning,${noun}=meaning; entry ${index + 1} is not`;
+        else if (value === undefined) fault = `must map to ${values.join(', ')}; entry ${index + 1} does not`;
+        else if (seen.has(left.toUpperCase())) fault = `must map a ${noun} once; entry ${index + 1} repeats one`;
+        else entries.push([left, value]);
+        if (fault !== null) {
+          context.addIssue({ code: 'custom', message: fault });
+          return z.NEVER;
+        }
+        seen.add(left.toUpperCase());
+      }
+      return Object.fromEntries(entries);
+    })
+    .default({});
+
 /** The provider account this process sends through. */
 export const SMSGATEWAYCENTER_SETTINGS = {
   SMSGATEWAYCENTER_BASE_URL: url('http:', 'https:')
@@ -74,6 +110,13 @@ export const SMSGATEWAYCENTER_SETTINGS = {
     .string()
     .regex(/^\/[\w/.-]+$/, 'must be an absolute path')
     .default('/SMSApi/report/status'),
+  /**
+   * Refusal codes that nobody had mapped, once a person knows what they mean: `code=scope,code=scope`, e.g. `402=account`.
+   * 200 is the code of success and cannot be mapped.
+   */
+  SMSGATEWAYCENTER_CODES: mapped('code', /^(?!200$)[\w-]{1,64}$/, CODE_SCOPES),
+  /** Status words and causes alike: `WORD=delivered,OTHER WORD=failed`. `ErrorCode 27` is the word of a push without one. */
+  SMSGATEWAYCENTER_STATUS_WORDS: mapped('word', /^\P{Cc}{1,200}$/u, WORD_READINGS),
 };
 
 /** Exactly one way in is enough, and one is needed. */

@@ -54,6 +54,10 @@ export const ERRORS = {
     what: 'COMMIT was answered by a rollback: a statement of the transaction had failed before.',
     remedy: 'Let the error of the failed statement reach transaction(), or put a savepoint around what may fail.',
   },
+  SENDLEDGER_AMOUNT_INVALID: {
+    what: 'This is no amount of money that the ledger can book.',
+    remedy: 'Give a decimal above zero with at most four places, e.g. 0.12; a correction may be below zero.',
+  },
   SENDLEDGER_REASON_NEEDED: {
     what: 'What a person decides is kept with name and reason.',
     remedy: 'Say who decides (--by), and why (--why).',

@@ -26,6 +26,8 @@ export interface AppliedReceipts {
   readonly hinted: readonly RowRef[];
   /** Unsent successors of messages that arrived after all; their cancellation is a fact, to be swept after the commit. */
   readonly successors: readonly RowRef[];
+  /** Rows that are no longer unknown because of these receipts. */
+  readonly settled: readonly RowRef[];
   /** What the provider's clock said, minus what ours said, in ms, for requests whose ids we knew before. */
   readonly clockOffsetsMs: readonly number[];
 }
@@ -42,6 +44,7 @@ const NOTHING: AppliedReceipts = {
   waiting: 0,
   hinted: [],
   successors: [],
+  settled: [],
   clockOffsetsMs: [],
 };
 
@@ -168,6 +171,7 @@ export async function applyReceipts(
     waiting: waiting.length,
     hinted: [...hinted.values()],
     successors,
+    settled: accepted.map((a) => ({ id: a.ref.id, createdAt: a.ref.createdAt })),
     clockOffsetsMs: evidence.flatMap(({ ref, receipt }) =>
       ref.known && ref.requestedAt !== null && receipt.submittedAt !== null && receipt.providerTxnId !== null
         ? [receipt.submittedAt.getTime() - ref.requestedAt.getTime()]

@@ -7,6 +7,10 @@ export interface MessageStory {
   readonly submission: Readonly<Record<string, unknown>> | null;
   readonly receipts: readonly Readonly<Record<string, unknown>>[];
   readonly reviews: readonly Readonly<Record<string, unknown>>[];
+  /** Refunds and corrections of its cost; the cost itself stays as it was charged. */
+  readonly adjustments: readonly Readonly<Record<string, unknown>>[];
+  /** What persons did with it. */
+  readonly decisions: readonly Readonly<Record<string, unknown>>[];
 }
 
 /** Our id, a recipient, the provider's id of a message or of a request: each by its index, whatever the size of the ledger. */
@@ -50,7 +54,8 @@ export async function messageStory(sql: Sql, ref: RowRef): Promise<MessageStory 
        m.attempt_count, m.scheduled_for, m.due_at, m.submit_by, m.claimed_at, m.requested_at, m.submitted_at, m.receipt_by,
        m.delivered_at, m.reconciled_at, m.quoted_units, m.quoted_cost::text, m.quoted_currency, m.billable_units, m.cost::text,
        m.cost_currency, m.cost_source, m.provider_txn_id, m.provider_message_id, m.provider_status_code, m.provider_cause,
-       m.conflict, m.submission_id, m.submission_created_at
+       m.conflict, m.submission_id, m.submission_created_at, m.replaces_id,
+       (select s.id from sendledger.outbound_message s where s.replaces_id = m.id limit 1) as replaced_by
      from sendledger.outbound_message m join sendledger.route r on r.id = m.route_id
      where m.id = $1 and m.created_at = $2`,
     [ref.id, ref.createdAt],
@@ -73,9 +78,22 @@ export async function messageStory(sql: Sql, ref: RowRef): Promise<MessageStory 
   );
   const reviews = await rowsOf<Record<string, unknown>>(
     sql,
-    `select v.kind, v.subject, v.opened_at, v.resolved_at, v.resolution, v.evidence from sendledger.review_item v
-     where v.message_id = $1 or (v.submission_id = $2 and v.submission_id is not null) order by v.id`,
+    `select v.id, v.kind, v.subject, v.opened_at, v.resolved_at, v.resolution, v.evidence from sendledger.review_item v
+     where v.message_id = $1 or (v.submission_id = $2 and v.submission_id is not null)
+       or v.evidence->'messages' @> jsonb_build_array(jsonb_build_object('id', $1::bigint::text)) order by v.id`,
     [ref.id, message.submission_id],
   );
-  return { message, submission: submission ?? null, receipts, reviews };
+  const adjustments = await rowsOf<Record<string, unknown>>(
+    sql,
+    `select a.created_at, a.kind, a.amount::text, a.currency, a.evidence as reference, a.created_by from sendledger.charge_adjustment a
+     where a.message_id = $1 order by a.id`,
+    [ref.id],
+  );
+  const decisions = await rowsOf<Record<string, unknown>>(
+    sql,
+    `select l.at, l.who, l.action, l.why, l.details->>'answer' as answer, l.details->>'successor' as successor
+     from sendledger.audit_log l where l.message_id = $1 order by l.id`,
+    [ref.id],
+  );
+  return { message, submission: submission ?? null, receipts, reviews, adjustments, decisions };
 }

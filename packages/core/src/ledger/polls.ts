@@ -1,13 +1,17 @@
 import type { RowRef } from './identity.ts';
 import { rowKeys } from './identity.ts';
-import { rowsOf, type Sql } from './sql.ts';
+import { countOf, rowsOf, type Sql } from './sql.ts';
 
-/** A submission whose report is due to be read. */
+/** A submission whose report is due to be read, or whose fate is due to be looked for. */
 export interface DuePoll extends RowRef {
   readonly routeId: string;
   readonly provider: string;
   readonly account: string;
-  /** Null where the provider accepted without an id: there is no report to read, only a window to end. */
+  /** IANA zone of the provider's clock strings. */
+  readonly zone: string;
+  /** `ambiguous`: nobody knows yet whether it was sent. */
+  readonly state: 'accepted' | 'ambiguous';
+  /** Null where there is none to ask by: accepted without an id, or not known to be accepted. */
   readonly providerTxnId: string | null;
   readonly size: number;
 }
@@ -33,6 +37,8 @@ export async function takeDuePolls(
     provider: string;
     account: string;
     provider_txn_id: string | null;
+    zone: string;
+    state: DuePoll['state'];
     size: number;
   }>(
     sql,
@@ -47,9 +53,9 @@ export async function takeDuePolls(
        where s.id = any (array(select d.id from due d))
          and s.created_at >= (select min(d.created_at) from due d) and s.created_at <= (select max(d.created_at) from due d)
          and s.poll_at <= now()
-       returning s.id, s.created_at, s.route_id, s.provider_txn_id, s.size
+       returning s.id, s.created_at, s.route_id, s.state::text as state, s.provider_txn_id, s.size
      )
-     select t.id, t.created_at, t.route_id, r.provider, r.account, t.provider_txn_id, t.size
+     select t.id, t.created_at, t.route_id, t.state, r.provider, r.account, r.provider_zone as zone, t.provider_txn_id, t.size
      from taken t join sendledger.route r on r.id = t.route_id`,
     [limits.limit, limits.firstMs, limits.longestMs, limits.accounts],
   );
@@ -59,6 +65,8 @@ export async function takeDuePolls(
     routeId: row.route_id,
     provider: row.provider,
     account: row.account,
+    zone: row.zone,
+    state: row.state,
     providerTxnId: row.provider_txn_id,
     size: row.size,
   }));
@@ -74,5 +82,38 @@ export async function endPolls(sql: Sql, submissions: readonly RowRef[]): Promis
        and s.id <> all (array(select m.submission_id from sendledger.outbound_message m
          where m.submission_id = any ($1::bigint[]) and m.state in ('claimed', 'submitted', 'unknown')))`,
     rowKeys(submissions),
+  );
+}
+
+/** A hint says that there is news: the next look at these submissions is due at once, also where polling had ended. */
+export async function wakePolls(sql: Sql, submissions: readonly RowRef[]): Promise<number> {
+  if (submissions.length === 0) return 0;
+  return countOf(
+    sql,
+    `update sendledger.submission s set poll_at = now()
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
+       and s.state::text in ('accepted', 'ambiguous') and coalesce(s.poll_at, 'infinity') > now()`,
+    rowKeys(submissions),
+  );
+}
+
+/**
+ * Receipts of these accounts may have been lost in a span of time: every report that is still awaited is due at once. In batches:
+ * answers how many it moved, and is called until that is fewer than asked for.
+ */
+export async function wakeAwaited(sql: Sql, accounts: readonly string[], before: Date, limit: number): Promise<number> {
+  return countOf(
+    sql,
+    `with awaited as materialized (
+       select s.id, s.created_at from sendledger.submission s
+       where s.poll_at > now() and s.requested_at <= $2
+         and s.route_id in (select r.id from sendledger.route r where r.provider || '/' || r.account = any ($1::text[]))
+       order by s.poll_at limit $3 for update of s skip locked
+     )
+     update sendledger.submission s set poll_at = now()
+     where s.id = any (array(select a.id from awaited a))
+       and s.created_at >= (select min(a.created_at) from awaited a) and s.created_at <= (select max(a.created_at) from awaited a)
+       and s.poll_at is not null`,
+    [accounts, before, limit],
   );
 }

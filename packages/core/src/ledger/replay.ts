@@ -1,4 +1,5 @@
 import { SendledgerError } from '../domain/errors.ts';
+import { needNameAndReason } from './audit-log.ts';
 import type { RowRef } from './identity.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
@@ -63,11 +64,7 @@ export interface ReplayAnswer {
  */
 export async function replay(sql: Sql, request: ReplayRequest): Promise<ReplayAnswer> {
   const { message, who, why } = request;
-  if (who.trim() === '' || why.trim() === '')
-    throw new SendledgerError(
-      'SENDLEDGER_REASON_NEEDED',
-      `The replay of message ${message.id} names no ${who.trim() === '' ? 'person' : 'reason'}.`,
-    );
+  needNameAndReason(`The replay of message ${message.id}`, who, why);
   const [row] = await rowsOf<{
     answer: ReplayAnswer['answer'];
     message_id: string | null;

@@ -263,5 +263,5 @@ grant select on sendledger.audit, sendledger.charge_adjustment, sendledger.audit
 grant select, insert on sendledger.provider_message to sendledger_cli, sendledger_ops;
 -- A person's decision moves the row through the same statements as evidence does.
 grant update (reconciled_at, submitted_at, receipt_by, billable_units, cost, cost_currency, cost_source, correlation_result, correlation_window_ms,
-  billed_after_close_at, conflict) on sendledger.outbound_message to sendledger_cli, sendledger_ops;
-grant update (responded_at, outcome_reason, outcome_proof, poll_at) on sendledger.submission to sendledger_cli, sendledger_ops;
+  billed_after_close_at, conflict, provider_txn_id, provider_message_id) on sendledger.outbound_message to sendledger_cli, sendledger_ops;
+grant update (responded_at, outcome_reason, outcome_proof, poll_at, provider_txn_id) on sendledger.submission to sendledger_cli, sendledger_ops;

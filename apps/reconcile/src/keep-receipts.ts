@@ -1,0 +1,145 @@
+import {
+  type AppliedReceipts,
+  applyReceipts,
+  durably,
+  learnClock,
+  type MovedRow,
+  RECEIPTS_AT_ONCE,
+  type ReceiptOrigin,
+  type ReceiptRecord,
+  type RowRef,
+  recordReceipts,
+  resolveReviewOf,
+  sweepCancelled,
+  wakePolls,
+} from '@sendledger/core/ledger';
+import type { ProviderRecord } from '@sendledger/gateway';
+import { type AppContext, Counter } from '@sendledger/worker';
+import { movedLine } from './moved-line.ts';
+
+export interface KeptReceipts {
+  readonly fresh: number;
+  readonly delivered: number;
+  readonly failed: number;
+  readonly proven: number;
+  readonly conflicts: number;
+  readonly billed: number;
+  readonly waiting: number;
+}
+
+/** Questions that a row's own evidence answers. */
+export const ANSWERED_BY_EVIDENCE = ['correlation_ambiguous', 'absence_not_proven', 'no_report_to_ask'] as const;
+
+/**
+ * The one way of a receipt, wherever it came from: stored first and applied after, in two transactions. A crash between them
+ * loses nothing, because what is stored and not applied is looked at again. What an applied receipt asks for (a poll, the end of
+ * a successor, the provider's clock) follows the commit.
+ */
+export class ReceiptKeeper {
+  readonly #context: AppContext;
+  readonly #effects: Counter<'effect'>;
+  readonly #unmapped: Counter;
+
+  constructor(context: AppContext) {
+    this.#context = context;
+    this.#effects = new Counter({
+      name: 'sendledger_receipts_total',
+      help: 'Receipts by what they did.',
+      labelNames: ['effect'],
+      registers: [context.registry],
+    });
+    this.#unmapped = new Counter({
+      name: 'sendledger_unmapped_receipts_total',
+      help: 'Receipts read with a status word that nobody has mapped; their rows stay where they are.',
+      registers: [context.registry],
+    });
+  }
+
+  async keep(origin: ReceiptOrigin, records: readonly ReceiptRecord[]): Promise<KeptReceipts> {
+    let total: KeptReceipts = { fresh: 0, delivered: 0, failed: 0, proven: 0, conflicts: 0, billed: 0, waiting: 0 };
+    for (let at = 0; at < records.length; at += RECEIPTS_AT_ONCE) {
+      const { hashes, fresh } = await this.store(origin, records.slice(at, at + RECEIPTS_AT_ONCE));
+      const applied = await this.apply(origin, hashes);
+      total = {
+        fresh: total.fresh + fresh,
+        delivered: total.delivered + applied.delivered,
+        failed: total.failed + applied.failed,
+        proven: total.proven + applied.proven,
+        conflicts: total.conflicts + applied.conflicts,
+        billed: total.billed + applied.billed,
+        waiting: total.waiting + applied.waiting,
+      };
+    }
+    return total;
+  }
+
+  /** On disk when this returns. At most `RECEIPTS_AT_ONCE`. */
+  async store(
+    origin: ReceiptOrigin,
+    records: readonly ReceiptRecord[],
+  ): Promise<{ readonly hashes: readonly Buffer[]; readonly fresh: number }> {
+    const stored = await durably(this.#context.pool, (sql) => recordReceipts(sql, origin, records));
+    if (stored.fresh > 0) this.#unmapped.inc(records.filter((record) => record.status === 'unmapped').length);
+    return stored;
+  }
+
+  async apply(origin: ReceiptOrigin, hashes: readonly Buffer[]): Promise<AppliedReceipts> {
+    const { pool, log } = this.#context;
+    const moved: MovedRow[] = [];
+    const applied = await durably(pool, async (sql) => {
+      moved.length = 0;
+      const done = await applyReceipts(sql, origin, hashes, (row) => moved.push(row));
+      await resolveReviewOf(sql, done.settled, ANSWERED_BY_EVIDENCE, 'the provider reported it');
+      return done;
+    });
+    for (const row of moved) log.info(movedLine(row), 'receipt_applied');
+    this.#effects.inc({ effect: 'delivered' }, applied.delivered);
+    this.#effects.inc({ effect: 'failed' }, applied.failed);
+    this.#effects.inc({ effect: 'proven' }, applied.proven);
+    this.#effects.inc({ effect: 'conflict' }, applied.conflicts);
+    this.#effects.inc({ effect: 'billed_after_close' }, applied.billed);
+    this.#effects.inc({ effect: 'hint' }, applied.hinted.length);
+    await this.#follow(origin, applied);
+    return applied;
+  }
+
+  async #follow(origin: ReceiptOrigin, applied: AppliedReceipts): Promise<void> {
+    const { pool, log } = this.#context;
+    // Each by itself: none of them is evidence, and the next look makes up for what is missed here.
+    await this.#try('poll_not_woken', () => durably(pool, (sql) => wakePolls(sql, applied.hinted)));
+    for (const successor of applied.successors)
+      await this.#try('successor_not_cancelled', async () => {
+        const answer = await sweepCancelled(pool, successor);
+        log.warn({ message: successor.id, answer }, 'successor_cancelled');
+      });
+    await this.#try('clock_not_learned', () =>
+      durably(pool, (sql) => learnClock(sql, origin.routeId, applied.clockOffsetsMs)),
+    );
+  }
+
+  async #try(event: string, work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work();
+    } catch (err) {
+      this.#context.log.warn({ err }, event);
+    }
+  }
+}
+
+/** A provider's record as the ledger keeps it. `message`: whose it is, where that is known without the provider's ids. */
+export function toReceipt(record: ProviderRecord, message?: RowRef): ReceiptRecord {
+  return {
+    providerTxnId: record.providerTxnId,
+    providerMessageId: record.providerMessageId,
+    recipient: record.recipient,
+    senderId: record.senderId,
+    statusWord: record.statusWord ?? '',
+    status: record.status,
+    cause: record.cause,
+    causeClass: record.causeClass,
+    submittedAt: record.submittedAt,
+    deliveredAt: record.deliveredAt,
+    evidence: record.evidence,
+    ...(message === undefined ? {} : { message: { id: message.id, createdAt: message.createdAt } }),
+  };
+}

@@ -1,0 +1,392 @@
+import {
+  type AbsenceDoubt,
+  type Correlation,
+  correlate,
+  doubtsAboutAbsence,
+  type LooseRecord,
+  type RequestedRow,
+  windowOf,
+} from '@sendledger/core';
+import {
+  type DuePoll,
+  durably,
+  knownAccepted,
+  noteCorrelation,
+  openReview,
+  ownedIds,
+  type RequestedMessage,
+  type ReviewRequest,
+  requestedMessages,
+  resolveReviewOf,
+  routeClock,
+  settleAsNotSent,
+  type UnresolvedRow,
+  unresolvedRows,
+} from '@sendledger/core/ledger';
+import type { Adapter, ProviderRecord } from '@sendledger/gateway';
+import { type AppContext, Counter } from '@sendledger/worker';
+import { ANSWERED_BY_EVIDENCE, type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
+import { movedLine } from './moved-line.ts';
+import { type DaysRead, knownKey, readDays } from './read-days.ts';
+
+export interface ResolverPolicy {
+  /** More recipients than this at once are looked for in one read of everybody's records. */
+  readonly filteredReads: number;
+}
+
+/** Rows resolved together: those of one account whose requests lie within a few hours of each other. */
+const SPAN_MS = 6 * 3_600_000;
+/** Before and after a request, within which other requests are known to have been accepted "around it". */
+const AROUND_MS = 3_600_000;
+const ROWS_AT_ONCE = 500;
+
+type Record = LooseRecord & { readonly source: ProviderRecord };
+
+/** A row with everything that the decision about it rests on. */
+interface Verdict {
+  readonly row: UnresolvedRow;
+  readonly correlation: Correlation<Record>;
+  readonly windowMs: number;
+  readonly doubts: readonly AbsenceDoubt[];
+}
+
+/**
+ * Finds out what became of rows that nobody can vouch for: unknown ones, and those accepted without an id. It reads the
+ * provider's report and never writes to the provider. A match moves a row, proof of absence moves a row, and nothing else does:
+ * what is ambiguous stays unknown, with a review item.
+ */
+export class UnknownResolver {
+  readonly #context: AppContext;
+  readonly #adapters: ReadonlyMap<string, Adapter>;
+  readonly #policy: ResolverPolicy;
+  readonly #keeper: ReceiptKeeper;
+  readonly #verdicts: Counter<'verdict'>;
+
+  constructor(
+    context: AppContext,
+    adapters: ReadonlyMap<string, Adapter>,
+    policy: ResolverPolicy,
+    keeper: ReceiptKeeper,
+  ) {
+    this.#context = context;
+    this.#adapters = adapters;
+    this.#policy = policy;
+    this.#keeper = keeper;
+    this.#verdicts = new Counter({
+      name: 'sendledger_resolver_verdicts_total',
+      help: 'Looks at rows whose fate is not known, by what was found.',
+      labelNames: ['verdict'],
+      registers: [context.registry],
+    });
+  }
+
+  /** Resolves what is unresolved under these submissions, whose looks are due. Answers those it could not look after. */
+  async resolve(due: readonly DuePoll[]): Promise<ReadonlySet<string>> {
+    const unseen = new Set<string>();
+    const rows = await unresolvedRows(this.#context.sql, due);
+    if (rows.length === 0) return unseen;
+    const pollOf = new Map(due.map((poll) => [poll.id, poll]));
+    const accounts = Map.groupBy(rows, (row) => {
+      const poll = pollOf.get(row.submission.id);
+      return `${poll?.provider}/${poll?.account} ${poll?.zone}`;
+    });
+    for (const ofAccount of accounts.values())
+      for (const near of inSpans(ofAccount)) {
+        const [first] = near;
+        const poll = first && pollOf.get(first.submission.id);
+        if (poll === undefined) continue;
+        let looked = false;
+        try {
+          looked = await this.#resolveNear(poll, near);
+        } catch (err) {
+          // The next look starts from what is there then.
+          this.#context.log.error({ err, route: poll.routeId }, 'resolver_failed');
+        }
+        if (!looked) for (const row of near) unseen.add(row.submission.id);
+      }
+    return unseen;
+  }
+
+  /** Answers whether the report could be read, or there is none. */
+  async #resolveNear(poll: DuePoll, rows: readonly UnresolvedRow[]): Promise<boolean> {
+    const { sql, log } = this.#context;
+    const account = { provider: poll.provider, account: poll.account };
+    const adapter = this.#adapters.get(`${poll.provider}/${poll.account}`);
+    if (adapter === undefined) return false;
+    if (!adapter.capabilities.lookup.byRecipientWindow) {
+      await this.#leaveToPeople(rows);
+      return true;
+    }
+    const clock = await routeClock(sql, poll.routeId);
+    const known = clock.offsetMs !== null;
+    const windows = new Map(rows.map((row) => [row.id, windowOf(row.requestedAt.getTime(), known)]));
+    const fromMs = Math.min(...[...windows.values()].map((w) => w.fromMs));
+    const toMs = Math.max(...[...windows.values()].map((w) => w.toMs));
+    const recipients = new Set(rows.map((row) => row.recipient));
+    // Absence is worth asking for only where it could be proven: then everybody's records are read, once for all.
+    const settled = rows.filter((row) => row.state === 'unknown' && isSettled(row, Date.now()));
+    const whole = settled.length > 0 || recipients.size > this.#policy.filteredReads;
+    const accepted =
+      settled.length === 0
+        ? []
+        : await knownAccepted(sql, account, ...around(settled.map((row) => row.requestedAt.getTime())));
+    const read = await readDays(adapter, { zone: poll.zone, fromMs, toMs, recipients, whole, known: accepted });
+    if ('unavailable' in read) {
+      this.#verdicts.inc({ verdict: 'unavailable' }, rows.length);
+      log.warn({ route: poll.routeId, detail: read.unavailable }, 'report_unavailable');
+      await this.#doubt(settled.filter(isOverdue), ['report_incomplete']);
+      return false;
+    }
+    // Only now: nothing in the report is newer than what it is compared with.
+    const ours = await requestedMessages(
+      sql,
+      account,
+      [...recipients],
+      new Date(fromMs - DAY_MS),
+      new Date(toMs + DAY_MS),
+    );
+    const { loose, owned } = await this.#sortRecords(account, read, clock.offsetMs ?? 0);
+    // Records that carry an id of ours need no match; they may be what a row waits for.
+    await this.#keeper.keep(
+      originOf(poll),
+      owned.map((record) => toReceipt(record)),
+    );
+    const requested = ours.filter((row) => row.providerMessageId === null);
+    const correlations = correlate(
+      requested.map((row) => asRequested(row, known)),
+      loose,
+    );
+    const verdicts = rows.flatMap((row): Verdict[] => {
+      const window = windows.get(row.id);
+      const correlation = correlations.get(row.id);
+      // A row that is no longer there has moved meanwhile.
+      if (window === undefined || correlation === undefined) return [];
+      const windowMs = window.toMs - window.fromMs;
+      const doubts = correlation.kind === 'not_found' ? doubtsOf(row, read, accepted, loose, clock) : [];
+      return [{ row, correlation, windowMs, doubts }];
+    });
+    await this.#apply(poll, verdicts, requested);
+    return true;
+  }
+
+  /** Records of the recipients: those that carry an id of ours, and those nobody owns, with their times by our clock. */
+  async #sortRecords(
+    account: { provider: string; account: string },
+    read: DaysRead,
+    offsetMs: number,
+  ): Promise<{ readonly owned: readonly ProviderRecord[]; readonly loose: readonly Record[] }> {
+    const distinct = new Map(read.records.map((r) => [r.providerMessageId ?? JSON.stringify(r.evidence), r]));
+    const records = [...distinct.values()];
+    const owned = await ownedIds(this.#context.sql, account, {
+      messageIds: records.flatMap((r) => r.providerMessageId ?? []),
+      txnIds: records.flatMap((r) => r.providerTxnId ?? []),
+    });
+    const isOurs = (record: ProviderRecord) =>
+      (record.providerMessageId !== null && owned.messageIds.has(record.providerMessageId)) ||
+      (record.providerTxnId !== null && owned.txnIds.has(record.providerTxnId));
+    return {
+      owned: records.filter(isOurs),
+      loose: records.flatMap((source) => {
+        const { recipient } = source;
+        if (recipient === null || isOurs(source)) return [];
+        const atMs = source.submittedAt === null ? null : source.submittedAt.getTime() - offsetMs;
+        return [{ recipient, senderId: source.senderId, atMs, source }];
+      }),
+    };
+  }
+
+  async #apply(poll: DuePoll, verdicts: readonly Verdict[], requested: readonly RequestedMessage[]): Promise<void> {
+    const origin = originOf(poll);
+    for (const { row, correlation, windowMs } of verdicts) {
+      if (correlation.kind !== 'matched') continue;
+      await this.#keeper.keep(origin, [toReceipt(correlation.record.source, row)]);
+      await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'matched', windowMs));
+      this.#say(row, 'matched');
+    }
+    for (const verdict of verdicts) {
+      const { row, correlation, windowMs } = verdict;
+      if (correlation.kind !== 'ambiguous' || row.state !== 'unknown') continue;
+      await durably(this.#context.pool, async (sql) => {
+        await noteCorrelation(sql, [row], 'ambiguous', windowMs);
+        // A row of the set whose own id is still to come explains a record; then this is no question for a person yet.
+        const set = requested.filter((other) => correlation.rows.includes(other.id));
+        if (set.some((other) => other.providerTxnId !== null && other.state === 'submitted')) return;
+        await openReview(sql, ambiguousItem(poll, row, correlation, set));
+      });
+      this.#say(row, 'ambiguous');
+    }
+    const absent = verdicts.filter((v) => v.correlation.kind === 'not_found' && v.row.state === 'unknown');
+    for (const { row, windowMs, doubts } of absent) {
+      if (doubts.length > 0) {
+        await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'not_found', windowMs));
+        this.#say(row, 'not_found', doubts);
+        if (isOverdue(row) || doubts.some((doubt) => LASTING.has(doubt))) await this.#doubt([row], doubts);
+        continue;
+      }
+      await this.#fail(row, windowMs);
+    }
+  }
+
+  /** Proven absent: failed, and sent again in the same transaction where its sender wants that. */
+  async #fail(row: UnresolvedRow, windowMs: number): Promise<void> {
+    const { pool, log, wakeUps } = this.#context;
+    const { moved, replays } = await durably(pool, async (sql) => {
+      const settled = await settleAsNotSent(sql, [row], {
+        reason: 'proven_not_submitted',
+        proof: 'absent from the complete report of its days, in which what was accepted around it stands',
+        proven: true,
+        correlation: 'not_found',
+        windowMs,
+      });
+      await resolveReviewOf(sql, [row], ANSWERED_BY_EVIDENCE, 'its absence is proven');
+      return settled;
+    });
+    for (const line of moved) log.warn(movedLine(line), 'proven_not_submitted');
+    this.#say(row, 'absent');
+    for (const replay of replays)
+      if (replay.answer === 'created' && replay.lane !== null) {
+        log.info({ replaces: row.attemptKey, attempt_key: replay.attemptKey }, 'replayed');
+        void wakeUps.send('claim', replay.lane);
+      }
+  }
+
+  async #doubt(rows: readonly UnresolvedRow[], doubts: readonly AbsenceDoubt[]): Promise<void> {
+    for (const row of rows)
+      await durably(this.#context.pool, (sql) =>
+        openReview(sql, {
+          kind: 'absence_not_proven',
+          subject: `message ${row.id}`,
+          routeId: row.routeId,
+          message: row,
+          submission: row.submission,
+          evidence: { doubts, requested_at: row.requestedAt.toISOString(), attempt_key: row.attemptKey },
+        }),
+      );
+  }
+
+  /** A provider without a report: only a person can say, or the recipient's own answer. */
+  async #leaveToPeople(rows: readonly UnresolvedRow[]): Promise<void> {
+    for (const row of rows)
+      if (row.state === 'unknown' && isSettled(row, Date.now()))
+        await durably(this.#context.pool, (sql) =>
+          openReview(sql, {
+            kind: 'no_report_to_ask',
+            subject: `message ${row.id}`,
+            routeId: row.routeId,
+            message: row,
+            submission: row.submission,
+            evidence: { requested_at: row.requestedAt.toISOString(), attempt_key: row.attemptKey },
+          }),
+        );
+  }
+
+  #say(row: UnresolvedRow, verdict: string, doubts: readonly AbsenceDoubt[] = []): void {
+    this.#verdicts.inc({ verdict });
+    this.#context.log.info(
+      { attempt_key: row.attemptKey, submission: row.submission.id, verdict, ...(doubts.length > 0 ? { doubts } : {}) },
+      'resolved',
+    );
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** Doubts that no later look takes away by itself. */
+const LASTING: ReadonlySet<AbsenceDoubt> = new Set(['loose_records', 'clock_off']);
+
+const originOf = (poll: DuePoll) => ({
+  routeId: poll.routeId,
+  provider: poll.provider,
+  account: poll.account,
+  source: 'poll' as const,
+});
+
+/** Settled for so long that a person should look: a lagging report or a busy worker had its time. */
+const isOverdue = (row: UnresolvedRow) => Date.now() >= row.settlesFrom.getTime() + 2 * row.settleMs;
+
+const isSettled = (row: UnresolvedRow, nowMs: number) => nowMs >= row.settlesFrom.getTime() + row.settleMs;
+
+const around = (instants: readonly number[]): [Date, Date] => [
+  new Date(Math.min(...instants) - AROUND_MS),
+  new Date(Math.max(...instants) + AROUND_MS),
+];
+
+function asRequested(row: RequestedMessage, clockKnown: boolean): RequestedRow {
+  return {
+    id: row.id,
+    recipient: row.recipient,
+    senderId: row.senderId,
+    ...windowOf(row.requestedAt.getTime(), clockKnown),
+  };
+}
+
+function doubtsOf(
+  row: UnresolvedRow,
+  read: DaysRead,
+  accepted: Awaited<ReturnType<typeof knownAccepted>>,
+  loose: readonly Record[],
+  clock: { readonly offsetMs: number | null; readonly pairs: number },
+): AbsenceDoubt[] {
+  const at = row.requestedAt.getTime();
+  const near = accepted.filter((k) => Math.abs(k.requestedAt.getTime() - at) <= AROUND_MS);
+  return doubtsAboutAbsence({
+    readAtMs: read.startedAtMs,
+    complete: read.whole,
+    knownBefore: near.filter((k) => k.requestedAt.getTime() < at).length,
+    knownAfter: near.filter((k) => k.requestedAt.getTime() > at).length,
+    knownMissing: near.filter((k) => !read.shown.has(knownKey(k))).length,
+    looseRecords: loose.filter((record) => record.recipient === row.recipient && sendersFit(record, row)).length,
+    requestedAtMs: row.settlesFrom.getTime(),
+    settleMs: row.settleMs,
+    clockOffsetMs: clock.offsetMs,
+    clockPairs: clock.pairs,
+    senderIsDone: row.senderIsDone,
+  });
+}
+
+const sendersFit = (record: Record, row: UnresolvedRow) =>
+  record.senderId === null || row.senderId === null || record.senderId.toUpperCase() === row.senderId.toUpperCase();
+
+function ambiguousItem(
+  poll: DuePoll,
+  row: UnresolvedRow,
+  found: Extract<Correlation<Record>, { kind: 'ambiguous' }>,
+  set: readonly RequestedMessage[],
+): ReviewRequest {
+  return {
+    kind: 'correlation_ambiguous',
+    subject: `message ${row.id}`,
+    routeId: poll.routeId,
+    message: row,
+    submission: row.submission,
+    evidence: {
+      attempt_key: row.attemptKey,
+      rows: found.rows.length,
+      records: found.records,
+      ...(found.together
+        ? {
+            settle_together: 'as many records as messages: all were sent and billed, and nobody can say which is which',
+            messages: set
+              .filter((other) => other.state === 'unknown')
+              .map((other) => ({ id: other.id, created_at: other.createdAt.toISOString() })),
+          }
+        : {}),
+    },
+  };
+}
+
+/** Rows whose requests lie close together, so that one read of a few days serves them all. */
+function* inSpans(rows: readonly UnresolvedRow[]): Generator<readonly UnresolvedRow[]> {
+  let span: UnresolvedRow[] = [];
+  for (const row of rows.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime())) {
+    const [first] = span;
+    if (
+      first !== undefined &&
+      (row.requestedAt.getTime() - first.requestedAt.getTime() > SPAN_MS || span.length >= ROWS_AT_ONCE)
+    ) {
+      yield span;
+      span = [];
+    }
+    span.push(row);
+  }
+  if (span.length > 0) yield span;
+}

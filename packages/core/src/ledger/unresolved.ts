@@ -1,0 +1,155 @@
+import type { MessageState } from '../domain/state.ts';
+import { type RowRef, rowKeys } from './identity.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+/** A row whose fate only the provider's report can tell: unknown, or accepted without any id. */
+export interface UnresolvedRow extends RowRef {
+  readonly routeId: string;
+  readonly attemptKey: string;
+  readonly state: 'unknown' | 'submitted';
+  readonly recipient: string;
+  readonly senderId: string | null;
+  readonly messageClass: string;
+  readonly requestedAt: Date;
+  /** The later of mark and schedule, from which the settling time counts. */
+  readonly settlesFrom: Date;
+  readonly settleMs: number;
+  readonly submission: RowRef;
+  /** The worker that marked has said that it holds no request that old, or has ended, or was not seen for an hour. */
+  readonly senderIsDone: boolean;
+}
+
+/** Of these submissions, the rows that are still to be resolved. */
+export async function unresolvedRows(sql: Sql, submissions: readonly RowRef[]): Promise<UnresolvedRow[]> {
+  if (submissions.length === 0) return [];
+  const rows = await rowsOf<Omit<UnresolvedRow, 'submission'> & { submissionId: string; submissionCreatedAt: Date }>(
+    sql,
+    `select m.id, m.created_at as "createdAt", m.route_id as "routeId", m.attempt_key as "attemptKey", m.state, m.recipient,
+       m.sender_id as "senderId", m.message_class as "messageClass", s.requested_at as "requestedAt",
+       greatest(s.requested_at, m.scheduled_for) as "settlesFrom",
+       (select extract(epoch from l.settle_within) * 1000 from sendledger.lane l
+         where l.route_id = m.route_id and l.message_class = m.message_class)::double precision as "settleMs",
+       s.id as "submissionId", s.created_at as "submissionCreatedAt",
+       coalesce((select w.ended_at is not null or w.last_seen_at < now() - interval '1 hour'
+           or coalesce(w.holds_said_at > s.lease_until and (w.holds_from is null or w.holds_from > s.requested_at), false)
+         from sendledger.worker w where w.id = s.marked_by), true) as "senderIsDone"
+     from sendledger.submission s
+     join sendledger.outbound_message m on m.submission_id = s.id
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.requested_at is not null
+       and m.submission_id = any ($1::bigint[]) and m.state in ('submitted', 'unknown')
+       and (m.state = 'unknown' or (s.provider_txn_id is null and m.provider_message_id is null))
+     order by m.id`,
+    rowKeys(submissions),
+  );
+  return rows.map(({ submissionId, submissionCreatedAt, ...row }) => ({
+    ...row,
+    submission: { id: submissionId, createdAt: submissionCreatedAt },
+  }));
+}
+
+/** A message of ours that was requested from an account, as the resolver sees it. */
+export interface RequestedMessage extends RowRef {
+  readonly state: MessageState;
+  readonly recipient: string;
+  readonly senderId: string | null;
+  readonly requestedAt: Date;
+  readonly providerTxnId: string | null;
+  readonly providerMessageId: string | null;
+}
+
+/**
+ * Every row of these recipients at an account whose submission carries a mark, in any state, what is still claimed included.
+ * Read after the last page of the report has come, so that nothing in it is newer than what is compared with it.
+ */
+export async function requestedMessages(
+  sql: Sql,
+  account: { readonly provider: string; readonly account: string },
+  recipients: readonly string[],
+  from: Date,
+  to: Date,
+): Promise<RequestedMessage[]> {
+  return rowsOf<RequestedMessage>(
+    sql,
+    `select m.id, m.created_at as "createdAt", m.state::text as state, m.recipient, m.sender_id as "senderId",
+       s.requested_at as "requestedAt", coalesce(m.provider_txn_id, s.provider_txn_id) as "providerTxnId",
+       m.provider_message_id as "providerMessageId"
+     from sendledger.outbound_message m
+     join sendledger.submission s on s.id = m.submission_id and s.created_at = m.submission_created_at
+     where m.recipient = any ($1::text[]) and m.created_at <= $4
+       and s.requested_at >= $3 and s.requested_at <= $4
+       and m.route_id in (select r.id from sendledger.route r where r.provider = $2 and r.account = $5)
+     order by m.id`,
+    [recipients, account.provider, from, to, account.account],
+  );
+}
+
+/** A message that the provider's own reply said was accepted. */
+export interface KnownAccepted {
+  readonly recipient: string;
+  readonly requestedAt: Date;
+  readonly providerTxnId: string;
+  readonly providerMessageId: string | null;
+}
+
+/** More than this around one request say no more than these. */
+const MOST_KNOWN = 20_000;
+
+/** What we know was accepted by an account in a span of time, by its own replies and not by a match of ours. */
+export async function knownAccepted(
+  sql: Sql,
+  account: { readonly provider: string; readonly account: string },
+  from: Date,
+  to: Date,
+): Promise<KnownAccepted[]> {
+  return rowsOf<KnownAccepted>(
+    sql,
+    `select m.recipient, m.requested_at as "requestedAt", m.provider_txn_id as "providerTxnId", m.provider_message_id as "providerMessageId"
+     from sendledger.outbound_message m
+     where m.created_at >= $3::timestamptz - interval '1 day' and m.created_at <= $4
+       and m.requested_at >= $3 and m.requested_at <= $4
+       and m.state in ('submitted', 'delivered', 'failed', 'expired') and m.cost_source = 'quote'
+       and m.provider_txn_id is not null and m.correlation_result is null
+       and m.route_id in (select r.id from sendledger.route r where r.provider = $1 and r.account = $2)
+     limit ${MOST_KNOWN}`,
+    [account.provider, account.account, from, to],
+  );
+}
+
+/** Which of these ids of the provider belong to messages of ours. */
+export async function ownedIds(
+  sql: Sql,
+  account: { readonly provider: string; readonly account: string },
+  ids: { readonly messageIds: readonly string[]; readonly txnIds: readonly string[] },
+): Promise<{ readonly messageIds: ReadonlySet<string>; readonly txnIds: ReadonlySet<string> }> {
+  const messages = await rowsOf<{ id: string }>(
+    sql,
+    `select p.provider_message_id as id from sendledger.provider_message p
+     where p.account = $1 and p.provider_message_id = any ($2::text[]) and p.era = 0`,
+    [`${account.provider}/${account.account}`, ids.messageIds],
+  );
+  const submissions = await rowsOf<{ id: string }>(
+    sql,
+    `select distinct s.provider_txn_id as id from sendledger.submission s join sendledger.route r on r.id = s.route_id
+     where s.provider_txn_id = any ($1::text[]) and r.provider = $2 and r.account = $3`,
+    [ids.txnIds, account.provider, account.account],
+  );
+  return { messageIds: new Set(messages.map((row) => row.id)), txnIds: new Set(submissions.map((row) => row.id)) };
+}
+
+/** Writes what the resolver found on rows that it does not move, or has just moved. */
+export async function noteCorrelation(
+  sql: Sql,
+  rows: readonly RowRef[],
+  result: 'matched' | 'not_found' | 'ambiguous',
+  windowMs: number,
+): Promise<void> {
+  if (rows.length === 0) return;
+  await sql.query(
+    `update sendledger.outbound_message m
+     set correlation_result = $4::sendledger.correlation_result, correlation_window_ms = $5::integer, updated_at = now()
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3
+       and m.state::text in ('unknown', 'submitted', 'delivered', 'failed')
+       and (m.correlation_result is distinct from $4::sendledger.correlation_result or m.correlation_window_ms is distinct from $5::integer)`,
+    [...rowKeys(rows), result, windowMs],
+  );
+}
