@@ -154,7 +154,12 @@ describe('a request that was refused before its reply was lost', () => {
     readonly prepare?: (world: World) => Promise<unknown> | unknown;
   }
   const doubts: readonly Doubt[] = [
-    { name: 'nothing known before it', says: ['nothing_known_before'], before: false },
+    {
+      name: 'nothing known before it',
+      says: ['nothing_known_before'],
+      before: false,
+      prepare: (world) => world.send(OTHERS[0]),
+    },
     { name: 'nothing known after it: the report may lag', says: ['nothing_known_after'], after: false },
     {
       name: 'nothing known at all',

@@ -16,6 +16,7 @@ function submission(recipients: readonly string[], attemptCount = 0): MarkedSubm
     routeId: '1',
     messageClass: 'transactional',
     size: recipients.length,
+    isProbe: false,
     leaseToken: '00000000-0000-4000-8000-000000000000',
     requestedAt: new Date(0),
     rows: recipients.map((recipient, i) => ({

@@ -1,5 +1,9 @@
+import type { AccountAnswer } from './account-answer.ts';
+import type { DaysAnswer, DaysQuestion } from './days-answer.ts';
 import type { Outcome } from './outcome.ts';
-import type { ReportAnswer } from './report-answer.ts';
+import type { PushAnswer, PushRequest } from './push.ts';
+import type { ProviderRecord, RecordStatus, ReportAnswer } from './report-answer.ts';
+import type { SchedulesAnswer } from './schedules-answer.ts';
 import type { SendBudget } from './send-budget.ts';
 
 /**
@@ -17,7 +21,12 @@ export interface Capabilities {
     /** Reading a report removes it at the provider, so a read may not be repeated. */
     readonly destructive: boolean;
   };
-  readonly push: { readonly perMessageUrl: boolean; readonly signed: boolean };
+  readonly push: {
+    readonly perMessageUrl: boolean;
+    readonly signed: boolean;
+    /** A push may move a row by itself. False: anybody could have made it, so it wakes a poll and decides nothing. */
+    readonly trusted: boolean;
+  };
   readonly schedule: {
     readonly supported: boolean;
     readonly cancel: boolean;
@@ -59,9 +68,33 @@ export interface Adapter {
   submit(request: SubmitRequest, budget: SendBudget, signal?: AbortSignal): Promise<Outcome>;
   /**
    * Reads the delivery report of one request; free, and repeatable unless `lookup.destructive`. Does not throw for
-   * anything the provider or the network does. `expectedRecipients`: how many the provider accepted.
+   * anything the provider or the network does. `expectedRecipients`: how many the provider accepted. `zone`: the IANA
+   * zone of the provider's local times, from the route; without it the adapter's own counts.
    */
-  reportByTransaction(providerTxnId: string, expectedRecipients: number, signal?: AbortSignal): Promise<ReportAnswer>;
+  reportByTransaction(
+    providerTxnId: string,
+    expectedRecipients: number,
+    zone?: string,
+    signal?: AbortSignal,
+  ): Promise<ReportAnswer>;
+  /**
+   * Reads the account's report over whole days, page by page, unfiltered or for one recipient. `onPage` is called once a
+   * page, in order, also for an empty one; what it throws comes out of here. Does not throw for anything the provider or
+   * the network does: a page that cannot be read makes the answer `unavailable`, and the caller discards what it was given.
+   */
+  reportByDays(
+    question: DaysQuestion,
+    onPage: (records: readonly ProviderRecord[]) => void,
+    signal?: AbortSignal,
+  ): Promise<DaysAnswer>;
+  /** A free call that sends nothing: are the credentials good, and is there money? Never throws. */
+  account(signal?: AbortSignal): Promise<AccountAnswer>;
+  /** What the provider holds for later. Never throws. */
+  heldSchedules(signal?: AbortSignal): Promise<SchedulesAnswer>;
+  /** What a push to us says. Pure, and never throws, whatever the push is. `zone` as for a report. */
+  readPush(push: PushRequest, zone: string): PushAnswer;
+  /** Judges a status word again, e.g. after it was mapped by configuration. Pure. */
+  judgeStatus(statusWord: string, cause: string | null): { readonly status: RecordStatus; readonly causeClass: string };
   /** Closes idle connections. Requests in flight are not waited for. */
   close(): void;
 }

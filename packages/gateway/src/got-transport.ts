@@ -1,6 +1,6 @@
 import http from 'node:http';
 import https from 'node:https';
-import { isIP, type Socket } from 'node:net';
+import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import got, { type RequestFunction, TimeoutError } from 'got';
 import type { SendBudget } from './send-budget.ts';
@@ -56,6 +56,8 @@ export interface GotTransportOptions {
   readonly maxBodyBytes?: number;
   /** Certificate authorities to trust instead of the built-in ones, PEM. */
   readonly ca?: string;
+  /** Another resolver of names than the system's. It must answer later than the call, or its phase is not seen. */
+  readonly lookup?: LookupFunction;
 }
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
@@ -71,11 +73,21 @@ class ReplyTooLarge extends Error {
   override readonly name = 'ReplyTooLarge';
 }
 
+class UnexpectedUpgrade extends Error {
+  readonly code = 'UNEXPECTED_UPGRADE';
+  override readonly name = 'UnexpectedUpgrade';
+}
+
+/** A request that nothing has ended by then, the time-outs included, is given up this many ms after its total deadline. */
+const GRACE_MS = 1_000;
+
 /** What the request has reached so far, written by the socket's own events. */
 interface Progress {
   phase: Phase;
   budgetSpent: boolean;
   clientRequest: http.ClientRequest | null;
+  /** Told of a reply that switches protocols: it ends the HTTP exchange without an error, a reply or a time-out. */
+  onUpgrade: (response: http.IncomingMessage) => void;
 }
 
 /** A transport over got. `close` destroys its agents. */
@@ -85,7 +97,7 @@ export function createGotTransport(options: GotTransportOptions = {}): Transport
   const keepAlive = options.keepAlive ?? false;
   const agent = { http: new http.Agent({ keepAlive }), https: new https.Agent({ keepAlive }) };
   return {
-    post: (request) => post(request, { timeouts, maxBodyBytes, agent, ca: options.ca }),
+    post: (request) => post(request, { timeouts, maxBodyBytes, agent, ca: options.ca, lookup: options.lookup }),
     close: () => {
       agent.http.destroy();
       agent.https.destroy();
@@ -98,17 +110,22 @@ interface Setup {
   readonly maxBodyBytes: number;
   readonly agent: { readonly http: http.Agent; readonly https: https.Agent };
   readonly ca: string | undefined;
+  readonly lookup: LookupFunction | undefined;
 }
 
 function post(request: TransportRequest, setup: Setup): Promise<TransportReply | TransportFailure> {
-  const progress: Progress = { phase: 'start', budgetSpent: false, clientRequest: null };
+  const progress: Progress = { phase: 'start', budgetSpent: false, clientRequest: null, onUpgrade: () => {} };
   const chunks: Buffer[] = [];
   let size = 0;
   let head: { readonly status: number; readonly headers: ReplyHeaders } | null = null;
 
   return new Promise((resolve) => {
+    const settle = (result: TransportReply | TransportFailure): void => {
+      clearTimeout(backstop);
+      resolve(result);
+    };
     const fail = (error: unknown): void => {
-      resolve({
+      settle({
         kind: 'failure',
         phase: progress.phase,
         secure: request.url.protocol === 'https:',
@@ -118,6 +135,24 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
         partial: head === null ? null : { ...head, body: Buffer.concat(chunks) },
       });
     };
+    const seeHead = (response: http.IncomingMessage): void => {
+      progress.phase = 'reply';
+      head = { status: response.statusCode ?? 0, headers: replyHeaders(response.headers) };
+    };
+    /** Ends what is left of a request that has its answer, its timers included. */
+    let abandon = (): void => {};
+    progress.onUpgrade = (response) => {
+      seeHead(response);
+      fail(new UnexpectedUpgrade('The reply switches protocols.'));
+      abandon();
+    };
+    // The promise is kept whatever happens: a send that never ended would hold its place for good.
+    const backstop = setTimeout(() => {
+      // Nobody thought of this, so however early it looks it is no proof.
+      if (progress.phase !== 'reply') progress.phase = 'open';
+      fail(null);
+      abandon();
+    }, setup.timeouts.request + GRACE_MS);
     try {
       const stream = got.stream.post(request.url, {
         body: request.form.toString(),
@@ -131,13 +166,12 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
         agent: setup.agent,
         request: watchedRequest(progress, request.budget),
         ...(setup.ca === undefined ? {} : { https: { certificateAuthority: setup.ca } }),
+        ...(setup.lookup === undefined ? {} : { dnsLookup: setup.lookup }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
+      abandon = () => stream.destroy();
       stream.on('error', fail);
-      stream.on('response', (response: http.IncomingMessage) => {
-        progress.phase = 'reply';
-        head = { status: response.statusCode ?? 0, headers: replyHeaders(response.headers) };
-      });
+      stream.on('response', seeHead);
       stream.on('data', (chunk: Buffer) => {
         size += chunk.length;
         if (size > setup.maxBodyBytes) stream.destroy(new ReplyTooLarge('The reply is longer than its limit.'));
@@ -145,7 +179,7 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
       });
       stream.once('end', () => {
         if (head === null) fail(null);
-        else resolve({ kind: 'reply', ...head, body: Buffer.concat(chunks) });
+        else settle({ kind: 'reply', ...head, body: Buffer.concat(chunks) });
       });
       // The last word if a stream closes without `end` and without `error`; the promise keeps its first answer.
       stream.once('close', () => fail(null));
@@ -166,9 +200,13 @@ function watchedRequest(progress: Progress, budget: SendBudget | null): RequestF
     const secure = url.protocol === 'https:';
     const clientRequest = secure ? https.request(url, options) : http.request(url, options);
     progress.clientRequest = clientRequest;
+    clientRequest.once('upgrade', (response, socket) => {
+      socket.destroy();
+      progress.onUpgrade(response);
+    });
     clientRequest.once('socket', (socket) => {
       const check = (): void => {
-        if (budget !== null && !budget.holds()) {
+        if (budget !== null && !holds(budget)) {
           progress.budgetSpent = true;
           clientRequest.destroy(new SendBudgetSpent('The mark is older than the send budget.'));
         } else {
@@ -185,6 +223,15 @@ function watchedRequest(progress: Progress, budget: SendBudget | null): RequestF
     });
     return clientRequest;
   };
+}
+
+/** An error in here would end the process and leave the request waiting; one that cannot be judged is taken for spent. */
+function holds(budget: SendBudget): boolean {
+  try {
+    return budget.holds();
+  } catch {
+    return false;
+  }
 }
 
 function isReady(socket: Socket): boolean {

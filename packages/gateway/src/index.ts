@@ -1,5 +1,7 @@
+export type { AccountAnswer } from './account-answer.ts';
 export type { Adapter, Capabilities, SubmitRequest } from './adapter.ts';
 export { classifyFailure, type FailureVerdict } from './classify-failure.ts';
+export type { DaysAnswer, DaysQuestion } from './days-answer.ts';
 export {
   createGotTransport,
   DEFAULT_TIMEOUTS,
@@ -23,6 +25,7 @@ export {
   type Refused,
   type Reply,
 } from './outcome.ts';
+export { PUSH_RECORD_LIMIT, type PushAnswer, type PushRequest } from './push.ts';
 export type {
   ProviderRecord,
   RecordStatus,
@@ -30,6 +33,7 @@ export type {
   ReportRecords,
   ReportUnavailable,
 } from './report-answer.ts';
+export type { HeldSchedule, SchedulesAnswer } from './schedules-answer.ts';
 export {
   type ClockReading,
   type Clocks,
@@ -42,4 +46,5 @@ export {
 export { refusalScopeOf } from './smsgatewaycenter/codes.ts';
 export type { SmsGatewayCenterOptions } from './smsgatewaycenter/options.ts';
 export { createSmsGatewayCenter, SMSGATEWAYCENTER } from './smsgatewaycenter/smsgatewaycenter.ts';
+export type { ExtraStatusWords } from './smsgatewaycenter/vocabulary.ts';
 export type { Phase, Transport, TransportFailure, TransportReply, TransportRequest } from './transport.ts';

@@ -61,6 +61,11 @@ export interface Ambiguous {
   readonly detail: string;
   /** The code of a well-formed refusal that the code table does not know yet; such a row can be judged again. */
   readonly unmappedCode: string | null;
+  /**
+   * A transaction that the reply names although it is no success; there the provider can be asked what became of the
+   * request. Evidence of where to look, never of acceptance.
+   */
+  readonly providerTxnId?: string | null;
   readonly reply: Reply;
 }
 
@@ -70,8 +75,13 @@ export interface Ambiguous {
  */
 export type Outcome = Accepted | Refused | NotSent | Ambiguous;
 
-export function ambiguous(detail: string, reply: Reply = NO_REPLY, unmappedCode: string | null = null): Ambiguous {
-  return { kind: 'ambiguous', detail, unmappedCode, reply };
+export function ambiguous(
+  detail: string,
+  reply: Reply = NO_REPLY,
+  unmappedCode: string | null = null,
+  providerTxnId: string | null = null,
+): Ambiguous {
+  return { kind: 'ambiguous', detail, unmappedCode, providerTxnId, reply };
 }
 
 export function notSent(proof: NotSentProof, detail: string): NotSent {

@@ -19,6 +19,8 @@ describe('credentials', () => {
     expectHidden(printed(adapter));
     expectHidden(printed(await adapter.submit(requestTo(['919999999999']), fullBudget())));
     expectHidden(printed(await adapter.reportByTransaction('77', 1)));
+    expectHidden(printed(await adapter.account()));
+    expectHidden(printed(await adapter.heldSchedules()));
     expectHidden(printed(adapter));
     adapter.close();
   });
@@ -44,6 +46,9 @@ describe('credentials', () => {
       apiKey: `${API_KEY} \n`,
       zone: 'Mars/Olympus',
       maxRecipients: 5_000,
+      extraCodes: { '200': 'temporary' as const },
+      extraStatusWords: { ' ': 'failed' as const },
+      reportPageLimit: 0,
       timeouts: { lookup: 3_000, connect: 3_000, secureConnect: 3_000, response: 0, request: 50_000 },
     };
     let error: unknown;
@@ -54,7 +59,17 @@ describe('credentials', () => {
     }
     expectHidden(printed(error));
     expect(error).toMatchObject({ code: 'SENDLEDGER_CONFIG' });
-    for (const name of ['baseUrl', 'userid', 'apiKey', 'zone', 'maxRecipients', 'timeouts.response']) {
+    for (const name of [
+      'baseUrl',
+      'userid',
+      'apiKey',
+      'zone',
+      'maxRecipients',
+      'extraCodes',
+      'extraStatusWords',
+      'reportPageLimit',
+      'timeouts.response',
+    ]) {
       expect(printed(error)).toContain(name);
     }
   });
@@ -79,7 +94,7 @@ describe('a configuration', () => {
       idFor: 'request',
       clientRef: 'none',
       lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
-      push: { perMessageUrl: false, signed: false },
+      push: { perMessageUrl: false, signed: false, trusted: false },
       schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
       partialRefusal: true,
       encodingRule: 'ascii',

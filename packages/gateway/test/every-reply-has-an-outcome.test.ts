@@ -1,11 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createSmsGatewayCenter } from '../src/index.ts';
+import { createSmsGatewayCenter, refusalScopeOf } from '../src/index.ts';
 import { fullBudget, PASSWORD, requestTo, TXN, USERID } from './support/sending.ts';
 
+/** With these, success or a refusal is what the provider meant. */
+const KNOWN_CODES: ReadonlySet<string> = new Set(['200', '147', '171', '213', '216']);
 const OURS = ['919999999991', '919999999992'];
 
-function answering(status: number, body: string) {
+function answering(status: number, body: string | Uint8Array) {
   const headers = { 'content-type': null, 'retry-after': null, date: null };
   const transport = {
     post: () => Promise.resolve({ kind: 'reply' as const, status, headers, body: Buffer.from(body) }),
@@ -13,6 +15,8 @@ function answering(status: number, body: string) {
   };
   return createSmsGatewayCenter({ baseUrl: 'http://provider.invalid', userid: USERID, password: PASSWORD, transport });
 }
+
+const DAY = { fromDay: '2026-07-17', toDay: '2026-07-17', recipient: null, zone: 'Asia/Kolkata' };
 
 const word = fc.oneof(
   fc.constantFrom('success', 'error', 'Success ', '200', '216', '171', TXN, '0', '', null, ...OURS, OURS.join(',')),
@@ -47,11 +51,42 @@ describe('every reply', () => {
     );
   });
 
+  it('of bytes that say neither success nor a known refusal is ambiguous', async () => {
+    const status = fc.integer({ min: 100, max: 999 }).filter((code) => code !== 307 && code !== 308);
+    await fc.assert(
+      fc.asyncProperty(status, fc.uint8Array({ maxLength: 300 }), async (code, bytes) => {
+        const outcome = await answering(code, bytes).submit(requestTo(OURS), fullBudget());
+        expect(outcome).toMatchObject({ kind: 'ambiguous', unmappedCode: null, providerTxnId: null });
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+
+  it('of a form never seen is ambiguous, and a code never seen is named', async () => {
+    const unseen = fc.string({ maxLength: 80 }).filter((code) => !KNOWN_CODES.has(code.trim()));
+    // 401 to 403, 425 and 429 say by their status whom or what a well-formed error refuses.
+    const status = fc.constantFrom(200, 201, 302, 307, 400, 404, 408, 409, 422, 500, 502, 503);
+    await fc.assert(
+      fc.asyncProperty(status, unseen, fc.jsonValue(), async (code, statusCode, reason) => {
+        const body = JSON.stringify({ status: 'error', statusCode, reason });
+        const outcome = await answering(code, body).submit(requestTo(OURS), fullBudget());
+        expect(outcome.kind).toBe('ambiguous');
+        if (outcome.kind === 'ambiguous' && outcome.unmappedCode !== null)
+          expect(refusalScopeOf(outcome.unmappedCode)).toBeNull();
+      }),
+      { numRuns: 500 },
+    );
+  });
+
   it('to a read is an answer', async () => {
     await fc.assert(
       fc.asyncProperty(anyBody, async (body) => {
         const answer = await answering(200, body).reportByTransaction(TXN, 1);
-        if (answer.kind === 'unavailable') expect(answer.detail).not.toContain('our own fault');
+        const days = await answering(200, body).reportByDays(DAY, () => {});
+        const account = await answering(200, body).account();
+        const held = await answering(200, body).heldSchedules();
+        for (const { detail } of [answer, days, account, held].filter((each) => 'detail' in each))
+          expect(detail).not.toContain('our own fault');
       }),
       { numRuns: 500 },
     );

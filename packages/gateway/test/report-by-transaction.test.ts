@@ -130,6 +130,33 @@ describe('the report of one request', () => {
     expect((await reportOf(body, 1, status)).answer).toMatchObject({ kind: 'unavailable' });
   });
 
+  it('reads local times in the zone of the route, else in its own', async () => {
+    const server = await startProvider((_, response) => response.end(nested([{ status: ROW }])));
+    const adapter = adapterFor(server.url, {}, {}, { zone: 'Europe/Berlin' });
+    const submitted = async (zone?: string) => {
+      const answer = await adapter.reportByTransaction(TXN, 1, zone);
+      return answer.kind === 'records' ? answer.records[0]?.submittedAt?.toISOString() : answer;
+    };
+    expect(await submitted('UTC')).toBe('2019-07-13T03:44:48.000Z');
+    expect(await submitted()).toBe('2019-07-13T01:44:48.000Z');
+    expect(await submitted('Mars/Olympus')).toEqual({ kind: 'unavailable', detail: 'the zone is not an IANA zone' });
+  });
+
+  it('honours words that people have mapped, and can judge them again afterwards', async () => {
+    const row = { ...small, status: 'Handset Off', cause: 'Handset Off' };
+    const server = await startProvider((_, response) => response.end(nested([row])));
+    const before = adapterFor(server.url);
+    expect(await before.reportByTransaction(TXN, 1)).toMatchObject({
+      records: [{ status: 'unmapped', causeClass: 'unknown' }],
+    });
+    const after = adapterFor(server.url, {}, {}, { extraStatusWords: { 'HANDSET OFF': 'failed' } });
+    const known = { status: 'failed', causeClass: 'handset_off' };
+    expect(await after.reportByTransaction(TXN, 1)).toMatchObject({ records: [known] });
+    expect(after.judgeStatus('Handset Off', 'Handset Off')).toEqual(known);
+    expect(before.judgeStatus('Handset Off', null)).toEqual({ status: 'unmapped', causeClass: 'none' });
+    expect(before.judgeStatus('', null)).toEqual({ status: 'unmapped', causeClass: 'none' });
+  });
+
   it('is unavailable without a real id, and asks nobody', async () => {
     const answer = await adapterFor('http://127.0.0.1:1').reportByTransaction('0', 1);
     expect(answer).toEqual({ kind: 'unavailable', detail: 'no transaction id to ask for' });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { causeClassOf, recordStatusOf } from '../src/smsgatewaycenter/vocabulary.ts';
+import { causeClassOf, recordStatusOf, statusWordsOf } from '../src/smsgatewaycenter/vocabulary.ts';
 
 describe('the words of a delivery report', () => {
   it.each([
@@ -40,5 +40,18 @@ describe('the words of a delivery report', () => {
     [null, 'none'],
   ])('the cause %j is of class %s', (cause, causeClass) => {
     expect(causeClassOf(cause)).toBe(causeClass);
+  });
+
+  it('are read as people have mapped them since, whatever their case, words and causes alike', () => {
+    const extra = statusWordsOf({ 'Dlvrd  late': 'delivered', 'Handset off': 'failed', submitted: 'failed' });
+    expect(recordStatusOf(' DLVRD LATE ', null, extra)).toBe('delivered');
+    expect(recordStatusOf('handset off', null, extra)).toBe('failed');
+    // What people have mapped comes before what is known.
+    expect(recordStatusOf('Submitted', null, extra)).toBe('failed');
+    expect(recordStatusOf('DELIVERED', 'Handset off', extra)).toBe('unmapped');
+    expect(recordStatusOf('FAILED', 'Handset off', extra)).toBe('failed');
+    expect(recordStatusOf('never seen', null, extra)).toBe('unmapped');
+    expect(causeClassOf('HANDSET OFF', extra)).toBe('handset_off');
+    expect(causeClassOf('never seen', extra)).toBe('unknown');
   });
 });

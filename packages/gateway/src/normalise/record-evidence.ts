@@ -14,14 +14,18 @@ const WITHHELD = '[withheld]';
 /**
  * The fields of a report record as text. Reports carry the message's text, and texts carry codes, so the fields of that
  * name are dropped whatever the class. A field nobody has mapped keeps its value only if it looks like a token (short,
- * no blanks): it might be a text under a name we have not seen. Nested values are withheld for the same reason.
+ * no blanks): it might be a text under a name we have not seen. Nested values are withheld for the same reason. `isKnown`
+ * says which names are mapped, by default those of a report.
  */
-export function recordEvidence(row: JsonObject): Record<string, string | null> {
+export function recordEvidence(
+  row: JsonObject,
+  isKnown: (name: string) => boolean = (name) => KNOWN_REPORT_NAMES.has(name),
+): Record<string, string | null> {
   const evidence: Record<string, string | null> = {};
   for (const [name, value] of Object.entries(row).slice(0, MOST_FIELDS)) {
     const key = cleanText(name, LONGEST_NAME);
     if (key === null || key === '__proto__' || isPrivateName(key)) continue;
-    evidence[key] = evidenceValue(value, KNOWN_REPORT_NAMES.has(key));
+    evidence[key] = evidenceValue(value, isKnown(key));
   }
   return evidence;
 }

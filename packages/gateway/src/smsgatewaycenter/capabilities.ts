@@ -2,7 +2,7 @@ import type { Capabilities } from '../adapter.ts';
 
 /**
  * What the documented API can do. No client reference is read or echoed, so every call is a new charge; receipts are
- * pushed to one address per account, unsigned.
+ * pushed to one address per account, unsigned, so that anybody who finds it can make one: a hint that wakes a poll.
  */
 export function capabilitiesOf(maxRecipients: number): Capabilities {
   return {
@@ -10,7 +10,7 @@ export function capabilitiesOf(maxRecipients: number): Capabilities {
     idFor: 'request',
     clientRef: 'none',
     lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
-    push: { perMessageUrl: false, signed: false },
+    push: { perMessageUrl: false, signed: false, trusted: false },
     schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
     partialRefusal: true,
     // `msgType=text` refuses every character beyond ASCII, also those of the GSM alphabet, so they go, and are billed,

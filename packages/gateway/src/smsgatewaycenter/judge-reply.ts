@@ -1,6 +1,7 @@
 import { cleanId } from '../normalise/clean-id.ts';
+import { isSentinel } from '../normalise/clean-text.ts';
 import { type Envelope, readEnvelope } from '../normalise/envelope.ts';
-import { parseJson } from '../normalise/parse-json.ts';
+import { type JsonValue, parseJson } from '../normalise/parse-json.ts';
 import { redactReply, redactText, type Secrets } from '../normalise/redact-reply.ts';
 import { ambiguous, type Outcome, type RefusalScope, type Reply } from '../outcome.ts';
 import { retryAfterMs } from '../retry-after.ts';
@@ -34,9 +35,15 @@ export function judgeReply(received: TransportReply, asked: Asked): Outcome {
   const envelope = readEnvelope(parseJson(received.body.toString('utf8')));
   const reply = evidenceOf(received, envelope, asked.secrets);
   if (envelope === null) return judgeWithoutBody(received, reply);
+  const outcome = judgeEnvelope(received, envelope, reply, asked);
+  if (outcome.kind !== 'ambiguous') return outcome;
+  return { ...outcome, providerTxnId: namedTransaction(envelope, asked) };
+}
+
+function judgeEnvelope(received: TransportReply, envelope: Envelope, reply: Reply, asked: Asked): Outcome {
   if (received.status >= 500) return ambiguous(`server error ${received.status}`, reply);
   // An error that names a transaction contradicts itself: something was taken.
-  if (envelope.verdict === 'error' && cleanId(envelope.flat.transactionId) !== null) {
+  if (envelope.verdict === 'error' && transactionsIn(envelope).length > 0) {
     return ambiguous('an error that names a transaction', reply);
   }
   if (envelope.verdict === 'error') return judgeError(received, envelope.code, reply, asked);
@@ -45,6 +52,26 @@ export function judgeReply(received: TransportReply, asked: Asked): Outcome {
     return ambiguous(`a success under HTTP ${received.status}`, reply);
   }
   return judgeSuccess(envelope, reply, asked);
+}
+
+/** Every value under a name that the provider uses for a transaction, at both levels, but for those that mean "none". */
+function transactionsIn({ flat, nested }: Envelope): readonly JsonValue[] {
+  const levels = nested === null ? [flat] : [flat, nested];
+  return levels
+    .flatMap((level) => [level.transactionId, level.uuId, level.uuid])
+    .filter((value) => value !== undefined)
+    .filter((value) => value !== null && value !== false && !(typeof value === 'string' && isSentinel(value)));
+}
+
+/**
+ * The one transaction that an unclear reply names, so that the provider can be asked about it. Null for two of them, for
+ * what does not look like an id (it might be a text), and where the reply is about other numbers than ours.
+ */
+function namedTransaction(envelope: Envelope, asked: Asked): string | null {
+  const [id, ...others] = new Set(transactionsIn(envelope).map((value) => cleanId(value)));
+  if (id === undefined || id === null || others.length > 0 || !/^[\w-]{1,64}$/.test(id)) return null;
+  if (redactText(id, asked.secrets) !== id) return null;
+  return accountForRecipients(envelope.flat, asked.recipients, asked.countryCode).foreign ? null : id;
 }
 
 /** No body of the provider's own: its edge, a proxy or a broken reply. */

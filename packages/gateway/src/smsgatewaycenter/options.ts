@@ -6,7 +6,8 @@ import { DEFAULT_ZONE } from '../normalise/clean-time.ts';
 import { REFUSAL_SCOPES } from '../outcome.ts';
 import { DEFAULT_SEND_BUDGET_MS } from '../send-budget.ts';
 import type { Transport } from '../transport.ts';
-import type { ExtraCodes } from './codes.ts';
+import { type ExtraCodes, SUCCESS_CODE } from './codes.ts';
+import { type ExtraStatusWords, plain, READINGS, statusWordsOf } from './vocabulary.ts';
 
 export interface SmsGatewayCenterOptions {
   /** E.g. `https://unify.smsgateway.center`; no credentials, query or fragment in it. */
@@ -34,6 +35,12 @@ export interface SmsGatewayCenterOptions {
   readonly keepAlive?: boolean | undefined;
   /** Refusal codes mapped since the table was written. */
   readonly extraCodes?: ExtraCodes | undefined;
+  /** Status words and causes of reports and pushes mapped since the tables were written. */
+  readonly extraStatusWords?: ExtraStatusWords | undefined;
+  /** Rows asked for in one page of the report by days. Default 1000; 500 to 5000 were seen. */
+  readonly reportPageLimit?: number | undefined;
+  /** Pages after which a read of the report by days ends as incomplete. Default 2000. */
+  readonly reportMaxPages?: number | undefined;
   /** Certificate authorities to trust instead of the built-in ones, PEM. */
   readonly ca?: string | undefined;
   /** Another HTTP client, or a test's; used for sends and reads. Time-outs are then its own affair. */
@@ -85,7 +92,19 @@ const schema = z
     sendBudgetMs: milliseconds.default(DEFAULT_SEND_BUDGET_MS),
     timeouts: timeouts.default(DEFAULT_TIMEOUTS),
     keepAlive: z.boolean().default(false),
-    extraCodes: z.record(z.string().min(1), z.enum(REFUSAL_SCOPES)).default({}),
+    extraCodes: z
+      .record(z.string().min(1), z.enum(REFUSAL_SCOPES))
+      .refine((codes) => !Object.hasOwn(codes, SUCCESS_CODE), 'must not map the code of success')
+      .default({}),
+    extraStatusWords: z
+      .record(
+        z.string().refine((word) => plain(word) !== '', 'is blank'),
+        z.enum(READINGS),
+      )
+      .default({})
+      .transform(statusWordsOf),
+    reportPageLimit: z.number().int().min(1).max(10_000).default(1_000),
+    reportMaxPages: z.number().int().min(1).max(1_000_000).default(2_000),
     ca: z.string().optional(),
   })
   .refine((o) => o.password !== undefined || o.apiKey !== undefined, { message: 'needs password or apiKey' })

@@ -1,3 +1,5 @@
+import { IANAZone } from 'luxon';
+import type { AccountAnswer } from '../account-answer.ts';
 import type { Adapter, SubmitRequest } from '../adapter.ts';
 import { classifyFailure } from '../classify-failure.ts';
 import { createGotTransport } from '../got-transport.ts';
@@ -5,18 +7,28 @@ import { cleanId } from '../normalise/clean-id.ts';
 import { redactReply, type Secrets } from '../normalise/redact-reply.ts';
 import { ambiguous, NO_REPLY, notSent, type Outcome, type Reply, unbuildable } from '../outcome.ts';
 import type { ReportAnswer } from '../report-answer.ts';
+import type { SchedulesAnswer } from '../schedules-answer.ts';
 import type { SendBudget } from '../send-budget.ts';
 import type { Transport, TransportFailure, TransportReply } from '../transport.ts';
 import { callForm, callHeaders, credentialsOf } from './call-form.ts';
+import { callProvider, unavailable } from './call-provider.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { judgeReply } from './judge-reply.ts';
 import { type Settings, type SmsGatewayCenterOptions, settingsOf } from './options.ts';
+import { readAccount } from './read-account.ts';
+import { readPush } from './read-push.ts';
 import { readReport } from './read-report.ts';
+import { readSchedules } from './read-schedules.ts';
+import { reportByDays } from './report-by-days.ts';
+import { readingOf } from './report-record.ts';
 import { sendForm } from './send-form.ts';
+import { causeClassOf, recordStatusOf } from './vocabulary.ts';
 
 export const SMSGATEWAYCENTER = 'smsgatewaycenter';
 
 const SEND_PATH = '/SMSApi/send';
+const ACCOUNT_PATH = '/SMSApi/account/readstatus';
+const SCHEDULES_PATH = '/SMSApi/schedule/read';
 /** A report of a full request with its texts is a few hundred kB; this leaves room. */
 const LONGEST_REPORT_BYTES = 16 * 1024 * 1024;
 
@@ -41,7 +53,16 @@ export function createSmsGatewayCenter(options: SmsGatewayCenterOptions): Adapte
     provider: SMSGATEWAYCENTER,
     capabilities: capabilitiesOf(settings.maxRecipients),
     submit: (request, budget, signal) => submit(sends, settings, request, budget, signal),
-    reportByTransaction: (txnId, expected, signal) => reportByTransaction(reads, settings, txnId, expected, signal),
+    reportByTransaction: (txnId, expected, zone, signal) =>
+      reportByTransaction(reads, settings, txnId, expected, zone ?? settings.zone, signal),
+    reportByDays: (question, onPage, signal) => reportByDays(reads, settings, question, onPage, signal),
+    account: (signal) => account(reads, settings, signal),
+    heldSchedules: (signal) => heldSchedules(reads, settings, signal),
+    readPush: (push, zone) => readPush(push, readingOf(settings, zone)),
+    judgeStatus: (statusWord, cause) => ({
+      status: recordStatusOf(statusWord, cause, settings.extraStatusWords),
+      causeClass: causeClassOf(cause, settings.extraStatusWords),
+    }),
     close: () => {
       sends.close();
       reads.close();
@@ -106,24 +127,29 @@ async function reportByTransaction(
   settings: Settings,
   providerTxnId: string,
   expectedRecipients: number,
+  zone: string,
   signal: AbortSignal | undefined,
 ): Promise<ReportAnswer> {
   const uuid = cleanId(providerTxnId);
-  if (uuid === null) return { kind: 'unavailable', detail: 'no transaction id to ask for' };
+  if (uuid === null) return unavailable('no transaction id to ask for');
+  if (!IANAZone.isValidZone(zone)) return unavailable('the zone is not an IANA zone');
   const form = callForm(settings);
   form.set('uuid', uuid);
-  try {
-    const result = await transport.post({
-      url: new URL(`${settings.baseUrl}${settings.reportPath}`),
-      form,
-      headers: callHeaders(settings),
-      budget: null,
-      ...(signal === undefined ? {} : { signal }),
-    });
-    if (result.kind === 'failure') return { kind: 'unavailable', detail: classifyFailure(result).detail };
-    const { zone, countryCode } = settings;
-    return readReport(result, { providerTxnId: uuid, expectedRecipients, zone, countryCode });
-  } catch {
-    return { kind: 'unavailable', detail: 'our own fault while reading the report' };
-  }
+  return callProvider(transport, settings, { path: settings.reportPath, form, signal }, (received) =>
+    readReport(received, { ...readingOf(settings, zone), providerTxnId: uuid, expectedRecipients }),
+  );
+}
+
+function account(transport: Transport, settings: Settings, signal: AbortSignal | undefined): Promise<AccountAnswer> {
+  const secrets: Secrets = { credentials: credentialsOf(settings), texts: [] };
+  const call = { path: ACCOUNT_PATH, form: callForm(settings), signal };
+  return callProvider(transport, settings, call, (received) => readAccount(received, secrets));
+}
+
+function heldSchedules(
+  transport: Transport,
+  settings: Settings,
+  signal: AbortSignal | undefined,
+): Promise<SchedulesAnswer> {
+  return callProvider(transport, settings, { path: SCHEDULES_PATH, form: callForm(settings), signal }, readSchedules);
 }

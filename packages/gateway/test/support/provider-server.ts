@@ -56,6 +56,8 @@ export interface RawServer {
   readonly port: number;
   /** Application bytes that have arrived: decrypted ones where the server speaks TLS. */
   bytes(): number;
+  /** What each connection has brought so far, in the order in which they came. */
+  transcripts(): readonly Buffer[];
   /** Settles when as many connections as given have been closed again. */
   closed(count: number): Promise<void>;
 }
@@ -68,7 +70,7 @@ export interface RawOptions {
 
 /** A server that counts bytes and does what it is told with its sockets. */
 export async function startRawServer(options: RawOptions & { readonly secure?: boolean } = {}): Promise<RawServer> {
-  let bytes = 0;
+  const transcripts: Buffer[] = [];
   let closedCount = 0;
   const waiting: { readonly count: number; readonly done: () => void }[] = [];
   const sockets = new Set<Socket>();
@@ -77,10 +79,10 @@ export async function startRawServer(options: RawOptions & { readonly secure?: b
     for (const waiter of waiting) if (closedCount >= waiter.count) waiter.done();
   };
   const serve = (socket: Socket): void => {
-    let seen: Buffer = Buffer.alloc(0);
+    const own = transcripts.push(Buffer.alloc(0)) - 1;
     socket.on('data', (chunk: Buffer) => {
-      bytes += chunk.length;
-      seen = Buffer.concat([seen, chunk]);
+      const seen = Buffer.concat([transcripts[own] ?? Buffer.alloc(0), chunk]);
+      transcripts[own] = seen;
       options.onData?.(socket, seen);
     });
     socket.on('error', () => {});
@@ -104,7 +106,8 @@ export async function startRawServer(options: RawOptions & { readonly secure?: b
   return {
     url: `${options.secure ? 'https' : 'http'}://127.0.0.1:${port}`,
     port,
-    bytes: () => bytes,
+    bytes: () => transcripts.reduce((sum, seen) => sum + seen.length, 0),
+    transcripts: () => transcripts,
     closed: (count) =>
       closedCount >= count ? Promise.resolve() : new Promise((done) => waiting.push({ count, done })),
   };

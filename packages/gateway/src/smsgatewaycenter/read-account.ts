@@ -1,0 +1,46 @@
+import type { AccountAnswer } from '../account-answer.ts';
+import { cleanText } from '../normalise/clean-text.ts';
+import { readEnvelope } from '../normalise/envelope.ts';
+import { asObject, type JsonObject, type JsonValue, parseJson } from '../normalise/parse-json.ts';
+import { redactText, type Secrets } from '../normalise/redact-reply.ts';
+import type { TransportReply } from '../transport.ts';
+import { unavailable } from './call-provider.ts';
+import { SUCCESS_CODE } from './codes.ts';
+
+/** Under these the server, or something before it, speaks of itself or of our pace, and not of the account. */
+const SAYS_NOTHING_OF_THE_ACCOUNT: ReadonlySet<number> = new Set([408, 425, 429]);
+
+/**
+ * Judges the answer to the account call. An error of the provider's own form is a refusal whatever its code, since this
+ * call asks for nothing that could be refused but the account. Everything that is not of its form is `unavailable`.
+ */
+export function readAccount(received: TransportReply, secrets: Secrets): AccountAnswer {
+  const { status } = received;
+  if (status >= 500 || SAYS_NOTHING_OF_THE_ACCOUNT.has(status)) return unavailable(`HTTP ${status}`);
+  const envelope = readEnvelope(parseJson(received.body.toString('utf8')));
+  if (envelope === null) return unavailable(`HTTP ${status} without a reply of the provider's own form`);
+  if (envelope.verdict === 'error') {
+    if (envelope.code === SUCCESS_CODE) return unavailable('an error with the code of success');
+    const code = envelope.code === null ? null : redactText(envelope.code, secrets);
+    return { kind: 'refused', code, detail: redactText(envelope.reason ?? 'no reason given', secrets) };
+  }
+  if (envelope.verdict !== 'success') return unavailable(`the reply's status is ${envelope.verdict}`);
+  if (envelope.code !== null && envelope.code !== SUCCESS_CODE) return unavailable('a success whose code is not 200');
+  if (status < 200 || status > 299) return unavailable(`a success under HTTP ${status}`);
+  const balance = decimalOf(balanceField(envelope.nested ?? envelope.flat));
+  return { kind: 'ok', balance, empty: balance !== null && isEmpty(balance) };
+}
+
+function balanceField(response: JsonObject): JsonValue | undefined {
+  return (asObject(response.account) ?? response).smsBalance;
+}
+
+/** Decimal text; nothing is guessed from separators or exponents. */
+function decimalOf(value: JsonValue | undefined): string | null {
+  const text = cleanText(value, 40);
+  return text !== null && /^-?(\d{1,18}(\.\d{0,9})?|\.\d{1,9})$/.test(text) ? text : null;
+}
+
+function isEmpty(decimal: string): boolean {
+  return decimal.startsWith('-') || /^[0.]+$/.test(decimal);
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { startProvider } from './support/provider-server.ts';
+import { adapterFor, PASSWORD, TXN, USERID } from './support/sending.ts';
+
+async function schedulesOf(response: Record<string, unknown> | string) {
+  const server = await startProvider((_, reply) => {
+    reply.end(
+      typeof response === 'string'
+        ? response
+        : JSON.stringify({ response: { status: 'success', code: '200', ...response } }),
+    );
+  });
+  return { answer: await adapterFor(server.url).heldSchedules(), requests: server.requests };
+}
+
+const ROW = {
+  uuId: TXN,
+  status: ' Scheduled ',
+  total: '12',
+  timestamp: '1700117933163',
+  scheduledTimestamp: '1700121533163',
+  lastupdatedTimestamp: '0',
+};
+const HELD = { providerTxnId: TXN, scheduledFor: new Date(1_700_121_533_163), statusWord: 'Scheduled', total: 12 };
+
+describe('what the provider holds for later', () => {
+  it('is asked for with credentials and the form of the answer only', async () => {
+    const { requests } = await schedulesOf({ scheduleList: [] });
+    expect(requests[0]?.path).toBe('/SMSApi/schedule/read');
+    expect(Object.fromEntries(requests[0]?.form ?? [])).toEqual({ output: 'json', userid: USERID, password: PASSWORD });
+  });
+
+  it.each([
+    ['wrapped', { scheduleList: [{ schedule: ROW }], count: 1 }],
+    ['flat', { scheduleList: [ROW] }],
+    ['under another name', { anyList: [{ campaign: ROW }] }],
+  ])('is read: %s', async (_, response) => {
+    expect((await schedulesOf(response)).answer).toEqual({ kind: 'schedules', schedules: [HELD], unreadableRows: 0 });
+  });
+
+  it('keeps an unquoted id to the last digit', async () => {
+    const body = JSON.stringify({ response: { status: 'success', scheduleList: [ROW] } });
+    const { answer } = await schedulesOf(body.replace(`"${TXN}"`, TXN));
+    expect(answer).toMatchObject({ schedules: [{ providerTxnId: TXN }] });
+  });
+
+  it('has no time, word or total where there is none', async () => {
+    const { answer } = await schedulesOf({ scheduleList: [{ uuId: TXN, scheduledTimestamp: '0', total: 'many' }] });
+    expect(answer).toMatchObject({ schedules: [{ scheduledFor: null, statusWord: null, total: null }] });
+  });
+
+  it('counts elements without an id', async () => {
+    const { answer } = await schedulesOf({
+      scheduleList: [ROW, { schedule: { status: 'x' } }, { uuId: '0' }, 'x', {}],
+    });
+    expect(answer).toEqual({ kind: 'schedules', schedules: [HELD], unreadableRows: 4 });
+  });
+
+  it.each([[{ scheduleList: [] }], [{ scheduleList: '' }]])('may be nothing: %j', async (response) => {
+    expect((await schedulesOf(response)).answer).toEqual({ kind: 'schedules', schedules: [], unreadableRows: 0 });
+  });
+
+  it.each([
+    ['an error', '{"status":"error","statusCode":"216"}'],
+    ['no list', {}],
+    ['fewer than declared', { scheduleList: [ROW], count: 2 }],
+    ['HTML', '<html>'],
+  ])('is unavailable after %s', async (_, response) => {
+    expect((await schedulesOf(response)).answer.kind).toBe('unavailable');
+  });
+
+  it('is unavailable when nobody is there', async () => {
+    expect((await adapterFor('http://127.0.0.1:1').heldSchedules()).kind).toBe('unavailable');
+  });
+});
