@@ -1,17 +1,21 @@
 import { createSmsGatewayCenter, DEFAULT_SEND_BUDGET_MS, SMSGATEWAYCENTER, timeoutsWithin } from '@sendledger/gateway';
 import { Loop, readSettings, runApp } from '@sendledger/worker';
+import { accountRound } from './account-watch.ts';
+import { auditsRound } from './audits.ts';
 import { ReceiptKeeper } from './keep-receipts.ts';
+import { startPushEndpoint } from './push-endpoint.ts';
 import { ReportReader } from './read-reports.ts';
 import { UnknownResolver } from './resolve-unknown.ts';
 import { checkReconcileSettings, RECONCILE_SETTINGS } from './settings.ts';
 import { sweepRound } from './sweep.ts';
 import { upkeepRound } from './upkeep.ts';
+import { WaitingReceipts } from './waiting-receipts.ts';
 
 const READ_DEADLINE_MS = 20_000;
 
 const read = () => readSettings(RECONCILE_SETTINGS, process.env, checkReconcileSettings);
 
-await runApp('reconcile', read, (context) => {
+await runApp('reconcile', read, async (context) => {
   const settings = read();
   const adapter = createSmsGatewayCenter({
     baseUrl: settings.SMSGATEWAYCENTER_BASE_URL,
@@ -57,5 +61,30 @@ await runApp('reconcile', read, (context) => {
     log,
     upkeepRound(context, settings.SENDLEDGER_MONTHS_AHEAD),
   );
-  return { loops: [sweep, reports, upkeep], rest: async () => adapter.close() };
+  const audits = new Loop(
+    'audits',
+    // Often enough that a run is late by a tenth of its interval at most.
+    Math.max(100, settings.SENDLEDGER_AUDIT_INTERVAL_MS / 10),
+    log,
+    auditsRound(context, adapters, {
+      intervalMs: settings.SENDLEDGER_AUDIT_INTERVAL_MS,
+      items: settings.SENDLEDGER_AUDIT_ITEMS,
+      eventsFunction: settings.SENDLEDGER_EVENTS_FUNCTION,
+    }),
+  );
+  const waiting = new Loop(
+    'waiting receipts',
+    settings.SENDLEDGER_SWEEP_INTERVAL_MS,
+    log,
+    new WaitingReceipts(context, adapters, keeper).round,
+  );
+  const account = new Loop('account', settings.SENDLEDGER_ACCOUNT_INTERVAL_MS, log, accountRound(context, adapters));
+  const push = await startPushEndpoint(context, settings, adapters, keeper);
+  return {
+    loops: [sweep, reports, upkeep, audits, waiting, account, ...push.loops],
+    rest: async () => {
+      await push.rest();
+      adapter.close();
+    },
+  };
 });

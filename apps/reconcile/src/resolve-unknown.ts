@@ -129,7 +129,7 @@ export class UnknownResolver {
     const accepted =
       settled.length === 0
         ? []
-        : await knownAccepted(sql, account, ...around(settled.map((row) => row.requestedAt.getTime())));
+        : await knownAccepted(this.#context.pool, account, ...around(settled.map((row) => row.requestedAt.getTime())));
     const read = await readDays(adapter, { zone: poll.zone, fromMs, toMs, recipients, whole, known: accepted });
     if ('unavailable' in read) {
       this.#verdicts.inc({ verdict: 'unavailable' }, rows.length);

@@ -1,5 +1,6 @@
 import { classGauges, ensureMonths, strayRows } from '@sendledger/core/ledger';
 import { type AppContext, Gauge, type Round } from '@sendledger/worker';
+import { receiptAge } from './receipt-age.ts';
 
 /** Partitions ahead, and the figures that are read from the database: zero and never absent. */
 export function upkeepRound(context: AppContext, monthsAhead: number): () => Promise<Round> {
@@ -20,6 +21,8 @@ export function upkeepRound(context: AppContext, monthsAhead: number): () => Pro
     help: 'Rows in a default partition; anything but 0 is an alarm.',
     registers: [context.registry],
   });
+
+  const ages = receiptAge(context);
 
   // Each by itself: rows in a default partition stop the making of months, and are what the alarm is for.
   const part = async (name: string, work: () => Promise<void>) => {
@@ -42,6 +45,7 @@ export function upkeepRound(context: AppContext, monthsAhead: number): () => Pro
         pending.set({ message_class: gauge.messageClass }, gauge.pendingRatio);
       }
     });
+    await part('receipt age', ages);
     await part('months', () => ensureMonths(context.sql, monthsAhead));
     return 'none';
   };

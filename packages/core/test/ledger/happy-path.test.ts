@@ -84,7 +84,7 @@ describe('a message from enqueue to delivered', () => {
     const afterOnce = await ledgerSummary(pool, new Date(0));
     expect(afterOnce.states).toMatchObject({ submitted: 997, rejected: 3 });
     // 997 messages of one segment at 0.1225.
-    expect(afterOnce.billed).toEqual([{ currency: 'INR', cost: '122.1325', units: '997' }]);
+    expect(afterOnce.billed).toEqual([{ currency: 'INR', cost: '122.1325', units: '997', adjusted: '0.0000' }]);
     expect(
       await rowsOf(pool, `select distinct provider_txn_id from sendledger.outbound_message where state = 'submitted'`),
     ).toEqual([{ provider_txn_id: '6305583318236810379' }]);

@@ -10,20 +10,30 @@ import {
   endPolls,
   expireUnconfirmed,
   expireUnsubmitted,
+  knownAccepted,
   lanesWithOpenSubmissions,
   lanesWithWork,
   markNextIn,
+  noteCorrelation,
+  ownedIds,
   PICK_DUE,
   type RowRef,
   recordReceipts,
   release,
   releaseClaimedBy,
+  requestedMessages,
   rowsOf,
   type SubmissionOutcome,
+  settleAsNotSent,
+  settleAsSent,
   strayRows,
   sweepMarkedLeases,
   sweepOpenLeases,
   takeDuePolls,
+  takeWaitingReceipts,
+  unresolvedRows,
+  wakeAwaited,
+  wakePolls,
 } from '../../src/ledger/index.ts';
 import { claimRequest, markRequest, outcomeOf } from '../ledger/on-the-way.ts';
 import type { Scene } from '../ledger/scene.ts';
@@ -249,6 +259,105 @@ const CASES: Readonly<Record<string, Case>> = {
       'provider_message_pkey',
       'submission_txn',
     ],
+  },
+  'the rows under submissions that are to be resolved': {
+    does: async (sql, l) => {
+      const found = await unresolvedRows(sql, await pick(l, `submission where state = 'ambiguous' and id > 30000`, 20));
+      expect(found).toHaveLength(100);
+    },
+    uses: ['submission_pkey', 'outbound_message_submission'],
+  },
+  'every requested row of some recipients': {
+    does: async (sql, l) => {
+      const [row] = await rowsOf<{ recipient: string; at: Date }>(
+        l.pool,
+        `select recipient, requested_at as at from sendledger.outbound_message where state = 'unknown' and submission_id > 39000 limit 1`,
+      );
+      const at = row?.at.getTime() ?? 0;
+      const found = await requestedMessages(
+        sql,
+        { provider: 'smsgatewaycenter', account: 'default' },
+        [row?.recipient ?? ''],
+        new Date(at - 86_400_000),
+        new Date(at + 86_400_000),
+      );
+      expect(found.length).toBeGreaterThan(0);
+    },
+    uses: ['outbound_message_recipient', 'submission_pkey'],
+  },
+  'what is known to be accepted around a request': {
+    does: async (sql, l) => {
+      const [row] = await rowsOf<{ at: Date }>(
+        l.pool,
+        `select requested_at as at from sendledger.outbound_message where submission_id = 20000 limit 1`,
+      );
+      const at = row?.at.getTime() ?? 0;
+      await knownAccepted(
+        sql,
+        { provider: 'smsgatewaycenter', account: 'default' },
+        new Date(at - 3_600_000),
+        new Date(at + 3_600_000),
+      );
+    },
+    uses: ['outbound_message_created'],
+  },
+  'whose ids of the provider these are': {
+    does: (sql) =>
+      ownedIds(
+        sql,
+        { provider: 'smsgatewaycenter', account: 'default' },
+        { messageIds: ['pm-39999-1', 'pm-39999-2', 'stranger'], txnIds: ['txn-39999', 'stranger'] },
+      ),
+    uses: ['provider_message_pkey', 'submission_txn'],
+  },
+  'unknown rows are settled as sent': {
+    does: async (sql, l) => {
+      const rows = await pick(l, `outbound_message where state = 'unknown' and submission_id > 30000`, 50);
+      const how = { reason: 'receipt', costSource: 'quote', correlation: 'matched', windowMs: null } as const;
+      expect(await settleAsSent(sql, rows, how)).toHaveLength(50);
+    },
+    uses: ['outbound_message_pkey', 'submission_pkey'],
+  },
+  'unknown rows are settled as not sent': {
+    does: async (sql, l) => {
+      const rows = await pick(l, `outbound_message where state = 'unknown' and submission_id > 30000`, 50);
+      const how = { reason: 'x', proof: 'x', proven: true, correlation: 'not_found', windowMs: 1 } as const;
+      expect((await settleAsNotSent(sql, rows, how)).moved).toHaveLength(50);
+    },
+    uses: ['outbound_message_pkey', 'outbound_message_submission', 'submission_pkey'],
+  },
+  'a correlation is noted': {
+    does: async (sql, l) =>
+      noteCorrelation(
+        sql,
+        await pick(l, `outbound_message where state = 'unknown' and submission_id > 30000`, 50),
+        'not_found',
+        720_000,
+      ),
+    uses: ['outbound_message_pkey'],
+  },
+  'a hint wakes a poll, and an outage all that are awaited': {
+    does: async (sql, l) => {
+      await wakePolls(sql, await pick(l, 'submission where poll_at is not null', 20));
+      expect(await wakeAwaited(sql, ['smsgatewaycenter/default'], new Date(), 100)).toBe(100);
+    },
+    uses: ['submission_poll', 'submission_pkey'],
+  },
+  'receipts that wait are looked at again, and postponed': {
+    does: async (sql) => {
+      const waiting = await takeWaitingReceipts(sql, 100, ['smsgatewaycenter/default']);
+      expect(waiting).toHaveLength(100);
+      const [first] = waiting;
+      if (first === undefined) return;
+      expect(
+        await applyReceipts(
+          sql,
+          first.origin,
+          waiting.map((w) => w.hash),
+        ),
+      ).toMatchObject({ waiting: 100 });
+    },
+    uses: ['delivery_receipt_waiting', 'delivery_receipt_pkey'],
   },
   'the gauges': {
     does: (sql) => classGauges(sql),

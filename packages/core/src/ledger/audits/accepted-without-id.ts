@@ -4,7 +4,7 @@ import { type AuditResult, openFindings } from './open-findings.ts';
 /**
  * Requests that a provider accepted without naming them, over an hour ago: their report cannot be read, so they end without a
  * receipt. Found by their messages, as long as those wait: the partial index on waiting messages without a transaction is
- * short, and requests have none by their time. Seven days back. What a person called sent has no id by nature.
+ * short, and there is none on requests by their time. Seven days back. What a person called sent has no id by nature.
  *
  * @param withoutIds providers that never give one
  */
