@@ -31,7 +31,7 @@ describe('the fleet, each app a process with its own role', () => {
     expect(await statesOf(database)).toEqual({ delivered: 550 });
     expect(sim.log.counts()).toMatchObject({ accepted: 550, duplicates: 0 });
     const { billed } = await ledgerSummary(database.pool, new Date(0));
-    expect(billed).toEqual([{ currency: 'INR', cost: sim.log.counts().billed, units: '550' }]);
+    expect(billed).toEqual([{ currency: 'INR', cost: sim.log.counts().billed, units: '550', adjusted: '0.0000' }]);
     // Equal promotional texts shared requests; codes never did.
     expect(sim.log.counts().requests).toBeLessThan(550 - 200);
 

@@ -3,6 +3,9 @@ import { addDoctorCommand } from './commands/doctor.ts';
 import { addEnqueueCommand } from './commands/enqueue.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
 import { addRateCommands } from './commands/rate.ts';
+import { addRefundCommand } from './commands/refund.ts';
+import { addReplayCommand } from './commands/replay.ts';
+import { addReviewCommands } from './commands/review.ts';
 import { addRouteCommands } from './commands/route.ts';
 import { addShowCommand } from './commands/show.ts';
 import { addStatusCommand } from './commands/status.ts';
@@ -34,6 +37,9 @@ addRateCommands(program);
 addEnqueueCommand(program);
 addStatusCommand(program);
 addShowCommand(program);
+addReviewCommands(program);
+addReplayCommand(program);
+addRefundCommand(program);
 
 // `sendledger status | head`: who reads no more has what they wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

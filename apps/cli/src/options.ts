@@ -19,6 +19,9 @@ export const wholeBetween =
     return Number(text);
   };
 
+/** What is kept as the word of a person. */
+export const someText = (text: string): string => matching(/\S/, 'Say it; it is kept.')(text);
+
 export const matching =
   (pattern: RegExp, hint: string) =>
   (text: string): string => {

@@ -164,12 +164,12 @@ describe('status', () => {
     await aDeliveredMessage(url, pool);
     const page = await runCli(['status'], { url });
     expect(page).toMatchObject({ code: 0, stderr: '' });
-    for (const line of [/^delivered +1$/m, /^INR +0\.1225 +1$/m, /^submit +1 +/m, /^stranger_in_reply +1 +/m])
+    for (const line of [/^delivered +1$/m, /^INR +0\.1225 +0\.0000 +1$/m, /^submit +1 +/m, /^stranger_in_reply +1 +/m])
       expect(page.stdout).toMatch(line);
     const json = JSON.parse((await runCli(['status', '--json', '--since', '2000-01-01T00:00:00Z'], { url })).stdout);
     expect(json).toMatchObject({
       states: { delivered: 1, pending: 0 },
-      billed: [{ currency: 'INR', cost: '0.1225', units: '1' }],
+      billed: [{ currency: 'INR', cost: '0.1225', units: '1', adjusted: '0.0000' }],
       workers: [{ app: 'submit', alive: 1 }],
       reviews: [{ kind: 'stranger_in_reply', open: 1 }],
     });

@@ -259,6 +259,7 @@ export class UnknownResolver {
           routeId: row.routeId,
           message: row,
           submission: row.submission,
+          once: true,
           evidence: { doubts, requested_at: row.requestedAt.toISOString(), attempt_key: row.attemptKey },
         }),
       );
@@ -275,6 +276,7 @@ export class UnknownResolver {
             routeId: row.routeId,
             message: row,
             submission: row.submission,
+            once: true,
             evidence: { requested_at: row.requestedAt.toISOString(), attempt_key: row.attemptKey },
           }),
         );
@@ -358,6 +360,7 @@ function ambiguousItem(
     routeId: poll.routeId,
     message: row,
     submission: row.submission,
+    once: true,
     evidence: {
       attempt_key: row.attemptKey,
       rows: found.rows.length,

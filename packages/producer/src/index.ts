@@ -16,6 +16,9 @@ export {
   type EnqueueReply,
   type Producer,
   type ProducerOptions,
+  type ReplayReply,
 } from './producer.ts';
+export type { Replay, ReplayResult } from './replay.ts';
 export type { SqlExecutor, Transaction } from './sql-executor.ts';
 export type { ClientPool, TransactionClient } from './transaction.ts';
+export { createWaker, type Waker } from './waker.ts';

@@ -2,9 +2,10 @@ import type { Message } from '@sendledger/core';
 import { DirectoryCache } from './directory.ts';
 import { enqueueMessages, type OnProblem } from './enqueue.ts';
 import type { EnqueueResult } from './enqueue-result.ts';
+import { type Replay, type ReplayResult, replayMessage } from './replay.ts';
 import { sqlExecutor, type Transaction, transactionOf } from './sql-executor.ts';
 import { type ClientOf, type ClientPool, inTransaction, type TransactionClient } from './transaction.ts';
-import { RedisWaker, SILENT_WAKER } from './waker.ts';
+import { createWaker } from './waker.ts';
 
 export interface ProducerOptions {
   /** Where wake-ups go. Null or left out: none are sent, and a row waits for the workers' next poll. */
@@ -31,6 +32,12 @@ export interface EnqueueReply {
   wake(): Promise<void>;
 }
 
+export interface ReplayReply {
+  readonly result: ReplayResult;
+  /** As of an enqueue: call it once the transaction has committed. */
+  wake(): Promise<void>;
+}
+
 export interface Producer {
   /**
    * Writes messages in the caller's transaction: they exist if and only if the transaction commits.
@@ -40,6 +47,13 @@ export interface Producer {
    * @throws SendledgerError SENDLEDGER_TRANSACTION_NEEDED, SENDLEDGER_MIGRATION_MISSING; database errors pass as they are.
    */
   enqueue(tx: Transaction, messages: Message | readonly Message[], options?: EnqueueOptions): Promise<EnqueueReply>;
+  /**
+   * Sends a message again in the caller's transaction: a new row that replaces it. Refused, as an answer, where the first may
+   * have arrived or may yet.
+   *
+   * @throws SendledgerError SENDLEDGER_REASON_NEEDED, SENDLEDGER_TRANSACTION_NEEDED, SENDLEDGER_MIGRATION_MISSING
+   */
+  replay(tx: Transaction, wanted: Replay): Promise<ReplayReply>;
   /**
    * Begins, runs `work`, commits, then wakes everything enqueued through that client. On an error it rolls back and wakes
    * nothing.
@@ -54,10 +68,17 @@ export interface Producer {
 }
 
 export function createProducer(options: ProducerOptions): Producer {
-  const waker = typeof options.redisUrl === 'string' ? new RedisWaker(options.redisUrl) : SILENT_WAKER;
+  const waker = createWaker(options.redisUrl);
   const directory = new DirectoryCache();
   /** Lanes to wake after the commit, by client of a transaction that is run here. */
   const running = new WeakMap<object, Set<string>>();
+  /** After the commit: by `transaction` where that runs it, else by the caller. */
+  const wakeLater = (tx: Transaction, lanes: ReadonlySet<string>) => {
+    const later = running.get(tx);
+    if (later === undefined) return () => waker.wake(lanes);
+    for (const lane of lanes) later.add(lane);
+    return async () => undefined;
+  };
 
   return {
     async enqueue(tx, messages, { onProblem } = {}) {
@@ -73,10 +94,14 @@ export function createProducer(options: ProducerOptions): Producer {
           directory,
         ),
       );
-      const later = running.get(tx);
-      if (later === undefined) return { results, wake: () => waker.wake(lanes) };
-      for (const lane of lanes) later.add(lane);
-      return { results, wake: async () => undefined };
+      return { results, wake: wakeLater(tx, lanes) };
+    },
+
+    async replay(tx, wanted) {
+      const { result, lanes } = await inTurn(transactionOf(tx), () =>
+        replayMessage(sqlExecutor(tx), wanted, options.tenant),
+      );
+      return { result, wake: wakeLater(tx, lanes) };
     },
 
     async transaction<T, P extends ClientPool>(pool: P, work: (tx: ClientOf<P>) => Promise<T>): Promise<T> {

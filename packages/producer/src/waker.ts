@@ -20,9 +20,14 @@ export interface Waker {
 }
 
 /** Without a Redis there is nobody to tell; workers find the rows by their own poll. */
-export const SILENT_WAKER: Waker = { failures: 0, wake: async () => undefined, close: async () => undefined };
+const SILENT_WAKER: Waker = { failures: 0, wake: async () => undefined, close: async () => undefined };
 
-export class RedisWaker implements Waker {
+/** @param redisUrl null or left out: nobody is told. */
+export function createWaker(redisUrl: string | null | undefined): Waker {
+  return typeof redisUrl === 'string' ? new RedisWaker(redisUrl) : SILENT_WAKER;
+}
+
+class RedisWaker implements Waker {
   failures = 0;
   readonly #redis: Redis;
   readonly #queue: Queue<WakeJob>;

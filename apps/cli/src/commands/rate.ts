@@ -1,9 +1,10 @@
-import { addRate, endRate, listRates } from '@sendledger/core/ledger';
+import { addRate, durably, endRate, listRates, resolveNoRate } from '@sendledger/core/ledger';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { CliFailure } from '../failure.ts';
-import { instant, matching } from '../options.ts';
+import { instant, matching, someText } from '../options.ts';
 import { table } from '../output/table.ts';
+import { counted } from '../output/words.ts';
 import { data, json, talk } from '../output/write.ts';
 import { routeNamed } from '../route-named.ts';
 import { readSettings } from '../settings.ts';
@@ -15,6 +16,7 @@ interface AddOptions {
   currency: string;
   from?: Date;
   to?: Date;
+  by: string;
 }
 
 /** As the database keeps it: twelve digits, six of them behind the point. More would be rounded in silence. */
@@ -37,9 +39,11 @@ export function addRateCommands(program: Command): void {
     .option('--key <key>', KEY_HELP, priceKey, '*')
     .option('--from <instant>', 'valid from, included (default: ever since)', instant)
     .option('--to <instant>', 'valid to, excluded (default: until further notice)', instant)
+    .option('--by <name>', 'who adds it, for the reviews that asked for this price', someText, 'sendledger rate add')
     .addHelpText(
       'after',
       `
+Messages that waited for this price go out by themselves, and the reviews that asked for it are closed.
 Periods of one route and key may not overlap. To change a price, end the old one where the new one begins.
 
 Examples:
@@ -50,16 +54,21 @@ Examples:
     .action(async (options: AddOptions) => {
       if (options.from !== undefined && options.to !== undefined && options.to <= options.from)
         throw new CliFailure('--to must lie after --from.');
-      await withDatabase(readSettings().databaseUrl, async (pool) => {
+      const closed = await withDatabase(readSettings().databaseUrl, async (pool) => {
         const routeId = await routeNamed(pool, options.route);
         try {
-          await addRate(pool, {
+          const rate = {
             routeId,
             priceKey: options.key,
             currency: options.currency,
             price: options.price,
             validFrom: options.from ?? null,
             validTo: options.to ?? null,
+          };
+          const note = `price added for ${options.key}`;
+          return await durably(pool, async (sql) => {
+            await addRate(sql, rate);
+            return resolveNoRate(sql, routeId, options.by, note);
           });
         } catch (error) {
           if ((error as { code?: unknown }).code !== EXCLUSION_VIOLATION) throw error;
@@ -69,6 +78,7 @@ Examples:
         }
       });
       data(`rate added: ${options.price} ${options.currency} per unit for ${options.key} on route ${options.route}`);
+      if (closed > 0) talk(`${counted(closed, 'review')} that asked for it closed`);
     });
   rate
     .command('end')

@@ -1,8 +1,7 @@
-import { normaliseRecipient } from '@sendledger/core';
-import { findMessages, type MessageStory, messageStory, type RowRef, type Sql } from '@sendledger/core/ledger';
+import { type MessageStory, messageStory } from '@sendledger/core/ledger';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
-import { CliFailure } from '../failure.ts';
+import { findAll, MESSAGE_HELP, notKnown } from '../find-message.ts';
 import { hideNumbers } from '../output/hide-numbers.ts';
 import { matchLines, storyLines } from '../output/story-lines.ts';
 import { data, json } from '../output/write.ts';
@@ -12,7 +11,7 @@ export function addShowCommand(program: Command): void {
   program
     .command('show')
     .description('the story of one message')
-    .argument('<id>', 'message id, attempt key, business key, event id, recipient, provider transaction or message id')
+    .argument('<id>', MESSAGE_HELP)
     .option('--reveal', "show recipients, the provider's raw reply and the records as they came")
     .option('--json', 'as JSON: a list, also for one')
     .addHelpText(
@@ -28,30 +27,16 @@ Examples:
     .action(async (id: string, options: { reveal?: boolean; json?: boolean }) => {
       const stories = await withDatabase(readSettings().databaseUrl, async (pool) => {
         const found: MessageStory[] = [];
-        for (const ref of await find(pool, id)) {
+        for (const ref of await findAll(pool, id)) {
           const story = await messageStory(pool, ref);
           if (story !== null) found.push(options.reveal === true ? story : hideNumbers(story));
         }
         return found;
       });
-      if (stories.length === 0)
-        throw new CliFailure(
-          `No message is known by ${id}. Ids are compared as text, leading zeros and case included.`,
-        );
+      if (stories.length === 0) throw notKnown(id);
       const [story] = stories;
       if (options.json === true) json(stories);
       else if (stories.length === 1 && story !== undefined) data(storyLines(story).join('\n'));
       else data(matchLines(stories).join('\n'));
     });
-}
-
-/** The ledger keeps numbers as digits and UUIDs in lower case; a person pastes them as they come. */
-async function find(sql: Sql, wanted: string): Promise<RowRef[]> {
-  const text = wanted.trim();
-  const found = await findMessages(sql, text);
-  if (found.length > 0) return found;
-  if (/^[0-9A-Fa-f-]{36}$|^[0-9A-Fa-f]{64}$/.test(text) && text !== text.toLowerCase())
-    return findMessages(sql, text.toLowerCase());
-  const recipient = normaliseRecipient(text, {});
-  return recipient.ok ? findMessages(sql, recipient.number) : [];
 }

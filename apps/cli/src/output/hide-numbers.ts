@@ -22,6 +22,8 @@ export function hideNumbers(story: MessageStory): MessageStory {
     submission: story.submission === null ? null : hide(story.submission),
     receipts: story.receipts.map(hide),
     reviews: story.reviews.map(hide),
+    adjustments: story.adjustments.map(hide),
+    decisions: story.decisions.map(hide),
   };
 }
 

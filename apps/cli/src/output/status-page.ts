@@ -17,8 +17,8 @@ export function statusPage(status: LedgerStatus): string {
     status.billed.length === 0
       ? 'Cost: nothing yet'
       : table(
-          ['CURRENCY', 'COST', 'UNITS'],
-          status.billed.map((b) => [b.currency, b.cost, b.units]),
+          ['CURRENCY', 'COST', 'ADJUSTED', 'UNITS'],
+          status.billed.map((b) => [b.currency, b.cost, b.adjusted, b.units]),
         ),
     '',
     table(

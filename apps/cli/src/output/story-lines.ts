@@ -24,6 +24,9 @@ const PROTOCOL = [
   'expired',
   'review',
   'resolved',
+  'decided',
+  'refund',
+  'correction',
 ];
 
 /** What happened to one message, in the order it happened. */
@@ -35,6 +38,8 @@ export function storyLines(story: MessageStory): string[] {
     ...ofReceipts(story.receipts),
     ...ofEnd(message),
     ...ofReviews(story.reviews),
+    ...ofDecisions(story.decisions),
+    ...ofAdjustments(story.adjustments),
   ];
   moments.sort((a, b) => a.at.getTime() - b.at.getTime() || PROTOCOL.indexOf(a.what) - PROTOCOL.indexOf(b.what));
   return [
@@ -55,10 +60,13 @@ export function storyLines(story: MessageStory): string[] {
       ['reason', message.state_reason],
       ['cause', message.provider_cause],
       ['conflict', message.conflict === true ? 'yes' : null],
+      ['replaces', message.replaces_id],
+      ['replaced by', message.replaced_by],
     ]),
     facts('Cost', message.cost === null ? 'none' : `${text(message.cost)} ${text(message.cost_currency)}`, [
       ['units', message.billable_units],
       ['source', message.cost_source],
+      ['adjusted by', story.adjustments.length === 0 ? null : story.adjustments.map((a) => text(a.amount)).join(' ')],
     ]),
     facts('Keys', `attempt ${text(message.attempt_key)}`, [
       ['business', message.business_key],
@@ -68,9 +76,9 @@ export function storyLines(story: MessageStory): string[] {
     '',
     ...moments.map(({ at, what, said }) => `${at.toISOString()}  ${what.padEnd(10)}  ${said}`.trimEnd()),
     ...waiting(message),
-    ...(story.reviews.some((review) => review.resolved_at === null)
-      ? ['', 'A person has to decide: see the reviews.']
-      : []),
+    ...story.reviews
+      .filter((review) => review.resolved_at === null)
+      .flatMap((review) => ['', `A person has to decide: sendledger review show ${text(review.id)}`]),
   ];
 }
 
@@ -168,11 +176,40 @@ function ofReviews(reviews: readonly Row[]): Moment[] {
   ]);
 }
 
+/** A refund has its own line. */
+function ofDecisions(decisions: readonly Row[]): Moment[] {
+  return decisions
+    .filter((d) => d.action !== 'refund' && d.action !== 'correction')
+    .flatMap((d) =>
+      moment(
+        d.at,
+        'decided',
+        list([
+          `${text(d.action)} by ${text(d.who)}`,
+          named('answer', d.answer),
+          named('successor', d.successor),
+          text(d.why),
+        ]),
+      ),
+    );
+}
+
+function ofAdjustments(adjustments: readonly Row[]): Moment[] {
+  return adjustments.flatMap((a) =>
+    moment(
+      a.created_at,
+      text(a.kind),
+      list([`${text(a.amount)} ${text(a.currency)}`, text(a.reference), named('by', a.created_by)]),
+    ),
+  );
+}
+
 /** What the message waits for, where it is not final. */
 function waiting(m: Row): string[] {
   if (m.state === 'pending' || m.state === 'retry')
     return ['', `Due ${text(m.due_at)}; worthless after ${text(m.submit_by)}; tries so far: ${text(m.attempt_count)}.`];
-  if (m.state === 'unknown') return ['', 'Nobody knows yet whether it was sent; only evidence moves it.'];
+  if (m.state === 'unknown')
+    return ['', 'Nobody knows yet whether it was sent; only evidence, or a person who decides its review, moves it.'];
   return [];
 }
 

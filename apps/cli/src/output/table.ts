@@ -4,7 +4,7 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
     Math.max(heading.length, ...rows.map((row) => (row[column] ?? '').length)),
   );
   const numeric = headings.map(
-    (_, column) => rows.length > 0 && rows.every((row) => /^[\d,.]+$/.test(row[column] ?? '')),
+    (_, column) => rows.length > 0 && rows.every((row) => /^-?[\d,.]+$/.test(row[column] ?? '')),
   );
   return [headings, ...rows]
     .map((row) =>

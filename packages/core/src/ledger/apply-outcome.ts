@@ -119,7 +119,7 @@ export const LATE_ABSENT = `update sendledger.outbound_message m
  */
 export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<AppliedOutcomes> {
   if (outcomes.length === 0) return NOTHING_APPLIED;
-  await lockRoutesAndKeys(sql, outcomes);
+  const locked = await lockRoutesAndKeys(sql, outcomes);
   const waiting = await lockWaiting(sql, outcomes);
   const mine = outcomes.filter((o) => waiting.has(o.id));
   const stale = outcomes.filter((o) => !waiting.has(o.id));
@@ -138,27 +138,31 @@ export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutco
     late: unknown.moved,
     stale: staleIds,
     // A late outcome was counted as ambiguous when its lease ran out, and says nothing about now.
-    breakers: await signBreakers(sql, onTime, waiting),
+    breakers: await signBreakers(sql, onTime, waiting, locked),
     replayed: unknown.replayed,
   };
 }
 
 const NOTHING_APPLIED: AppliedOutcomes = { submissions: [], rows: 0, late: 0, stale: [], breakers: [], replayed: [] };
 
-/** Route and keys come before submissions in the order of locks; nearly always there is nothing to lock here. */
-async function lockRoutesAndKeys(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
+/** Route and keys come before submissions in the order of locks; nearly always there is nothing to lock. Answers the routes. */
+async function lockRoutesAndKeys(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<ReadonlySet<string>> {
+  const locked = new Set<string>();
   const byRoute = Map.groupBy(
     outcomes.filter((o) => o.breaker !== undefined),
     (o) => o.breaker?.routeId ?? '',
   );
   for (const routeId of [...byRoute.keys()].toSorted((a, b) => (BigInt(a) < BigInt(b) ? -1 : 1)))
-    await lockForBreaker(
-      sql,
-      routeId,
-      (byRoute.get(routeId) ?? []).flatMap((o) => o.breaker?.sign ?? []),
-    );
+    if (
+      await lockForBreaker(
+        sql,
+        routeId,
+        (byRoute.get(routeId) ?? []).flatMap((o) => o.breaker?.sign ?? []),
+      )
+    )
+      locked.add(routeId);
   const absent = outcomes.filter((o) => o.state === 'not_sent' || o.state === 'refused');
-  if (absent.length === 0) return;
+  if (absent.length === 0) return locked;
   const late = await rowsOf<{ id: string }>(
     sql,
     `select s.id from sendledger.submission s
@@ -169,16 +173,18 @@ async function lockRoutesAndKeys(sql: Sql, outcomes: readonly SubmissionOutcome[
   const replayable = absent.filter((o) => ids.has(o.id)).flatMap((o) => o.rows.filter((row) => row.to === 'retry'));
   if (replayable.length > 0)
     await sql.query('select sendledger.lock_keys_of($1::bigint[], $2, $3)', rowKeys(replayable));
+  return locked;
 }
 
 async function signBreakers(
   sql: Sql,
   outcomes: readonly SubmissionOutcome[],
   waiting: Waiting,
+  locked: ReadonlySet<string>,
 ): Promise<BreakerMove[]> {
   const events = new Map<string, BreakerEvent[]>();
   for (const o of outcomes) {
-    if (o.breaker === undefined) continue;
+    if (o.breaker === undefined || !locked.has(o.breaker.routeId)) continue;
     const of = events.get(o.breaker.routeId) ?? [];
     of.push({ sign: o.breaker.sign, probe: waiting.get(o.id)?.isProbe ?? false, reason: `${o.state}: ${o.reason}` });
     events.set(o.breaker.routeId, of);

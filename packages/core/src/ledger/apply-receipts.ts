@@ -11,6 +11,7 @@ import { dictionary } from './row-values.ts';
 import { settleAsSent } from './settle-unknown.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { cancelSuccessors } from './successors.ts';
+import { unresolvedSubmissionsOf } from './unresolved.ts';
 
 export interface AppliedReceipts {
   readonly delivered: number;
@@ -73,6 +74,8 @@ export async function applyReceipts(
   const moves: (Judged & { to: 'delivered' | 'failed' })[] = [];
   const conflicting: (Judged & { bill: boolean })[] = [];
   const hinted = new Map<string, RowRef>();
+  // Recipients of hints that name no id of ours: perhaps those of a row that waits to be resolved.
+  const foretold = new Set<string>();
   const done: (Judged & { conflict: boolean })[] = [];
   // Two receipts for one row in one call: the second is judged against where the first leaves the row.
   const stateNow = new Map<string, MessageState>();
@@ -82,6 +85,7 @@ export async function applyReceipts(
     const target = targets.get(receipt);
     if (target === undefined) {
       waiting.push(receipt);
+      if (receipt.hint && receipt.recipient !== null) foretold.add(receipt.recipient);
       continue;
     }
     if (meansAnother(target, receipt)) {
@@ -160,6 +164,8 @@ export async function applyReceipts(
       .filter((c) => c.receipt.status === 'delivered' || (c.receipt.status === 'open' && c.bill))
       .map((c) => c.ref),
   );
+  for (const submission of await unresolvedSubmissionsOf(sql, origin.routeId, [...foretold]))
+    hinted.set(submission.id, submission);
   await postponeReceipts(sql, waiting);
   await markApplied(sql, done);
   return {

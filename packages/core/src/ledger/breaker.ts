@@ -20,20 +20,25 @@ const READ = `select r.breaker_state as state, r.breaker_failures as failures, r
   from sendledger.route r where r.id = $1`;
 
 /**
- * Whether these signs may change the breaker's count; then the route is locked, first of all locks. Successes on a healthy
- * route, nearly all there is, touch nothing. Read without a lock: a failure that another transaction is about to write is not
- * undone by a success that came with it, which costs nothing.
+ * Whether these signs may change the breaker's count; then the route is locked, first of all locks, and the answer is true.
+ * Successes on a healthy route, nearly all there is, touch nothing. Read without a lock: a failure that another transaction is
+ * about to write is not undone by a success that came with it, which costs nothing.
  */
-export async function lockForBreaker(sql: Sql, routeId: string, signs: readonly BreakerEvent['sign'][]): Promise<void> {
-  if (signs.length === 0) return;
+export async function lockForBreaker(
+  sql: Sql,
+  routeId: string,
+  signs: readonly BreakerEvent['sign'][],
+): Promise<boolean> {
+  if (signs.length === 0) return false;
   if (signs.every((sign) => sign === 'alive')) {
     const [row] = await rowsOf<BreakerRow>(sql, READ, [routeId]);
-    if (row === undefined || (row.state === 'closed' && row.failures === 0)) return;
+    if (row === undefined || (row.state === 'closed' && row.failures === 0)) return false;
   }
   await sql.query(LOCK_ROUTE, [routeId]);
+  return true;
 }
 
-/** Folds outcomes into the breaker of a route that {@link lockForBreaker} has locked, if they may change it. */
+/** Folds outcomes into the breaker of a route that {@link lockForBreaker} has locked. */
 export async function applyToBreaker(
   sql: Sql,
   routeId: string,

@@ -11,6 +11,8 @@ export interface ReviewRequest {
   readonly submission?: RowRef;
   /** What a person needs to see. Never a body, a code or a credential. */
   readonly evidence: Record<string, unknown>;
+  /** A person who left the question as it is has answered it: it is not asked again. */
+  readonly once?: boolean;
 }
 
 /** Opens a review item unless the same question is open. Answers whether it is new. */
@@ -19,7 +21,9 @@ export async function openReview(sql: Sql, item: ReviewRequest): Promise<boolean
     sql,
     `insert into sendledger.review_item
        (kind, subject, route_id, message_id, message_created_at, submission_id, submission_created_at, evidence)
-     values ($1, $2, $3, $4, $5, $6, $7, $8)
+     select $1, $2, $3, $4, $5, $6, $7, $8
+     where not ($9::boolean and exists (select from sendledger.review_item v
+       where v.kind = $1 and v.subject = $2 and v.resolution = 'leave'))
      on conflict (kind, subject) where resolved_at is null do nothing`,
     [
       item.kind,
@@ -30,6 +34,7 @@ export async function openReview(sql: Sql, item: ReviewRequest): Promise<boolean
       item.submission?.id ?? null,
       item.submission?.createdAt ?? null,
       JSON.stringify(item.evidence),
+      item.once ?? false,
     ],
   );
   return opened === 1;

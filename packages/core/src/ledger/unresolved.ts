@@ -172,3 +172,20 @@ export async function noteCorrelation(
     [...rowKeys(rows), result, windowMs],
   );
 }
+
+/** Submissions of rows to these recipients that wait for an id or for their fate, at the account of a route. */
+export async function unresolvedSubmissionsOf(
+  sql: Sql,
+  routeId: string,
+  recipients: readonly string[],
+): Promise<RowRef[]> {
+  if (recipients.length === 0) return [];
+  return rowsOf<RowRef>(
+    sql,
+    `select distinct m.submission_id as id, m.submission_created_at as "createdAt" from sendledger.outbound_message m
+     where m.recipient = any ($2::text[]) and m.provider_txn_id is null and m.state in ('unknown', 'submitted')
+       and m.route_id in (select r.id from sendledger.route r join sendledger.route o on o.provider = r.provider and o.account = r.account
+         where o.id = $1)`,
+    [routeId, recipients],
+  );
+}

@@ -427,6 +427,7 @@ CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USIN
 CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
 CREATE INDEX review_item_message ON sendledger.review_item USING btree (message_id) WHERE ((resolved_at IS NULL) AND (message_id IS NOT NULL));
 CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
+CREATE INDEX review_item_subject ON sendledger.review_item USING btree (kind, subject);
 CREATE INDEX submission_marked ON ONLY sendledger.submission USING btree (route_id, lease_until) WHERE (state = 'marked'::sendledger.submission_state);
 CREATE INDEX submission_open ON ONLY sendledger.submission USING btree (route_id, message_class, id) WHERE (state = 'open'::sendledger.submission_state);
 CREATE INDEX submission_poll ON ONLY sendledger.submission USING btree (poll_at) WHERE (poll_at IS NOT NULL);

@@ -93,6 +93,7 @@ create trigger guard_update before update on sendledger.review_item
   ) execute function sendledger.refuse('a review item is decided once, and what it is about does not change');
 create trigger guard_delete before delete on sendledger.review_item
   for each row execute function sendledger.refuse('a review item is resolved and not deleted');
+create index review_item_subject on sendledger.review_item (kind, subject);
 create index review_item_message on sendledger.review_item (message_id) where resolved_at is null and message_id is not null;
 
 create type sendledger.replay_answer as (answer text, message_id text, message_created_at text, attempt_key text, lane text, reason text);
