@@ -25,6 +25,25 @@ describe('doctor', () => {
     expect(page.stderr).toMatch(/0 problems, 0 warnings/);
   });
 
+  test("a provider's clock that is read in the wrong zone is a problem, until it is set right", async ({
+    freshDatabase: { url, pool },
+  }) => {
+    await aHouse(url);
+    const setClock = (ms: number) =>
+      pool.query('update sendledger.route set clock_offset_ms = $1, clock_pairs = 40, clock_seen_at = now()', [ms]);
+    expect((await examined({ url })).of('clock of main')).toMatchObject({ status: 'ok' });
+    await setClock(-5.5 * 3_600_000);
+    const { of, code } = await examined({ url });
+    expect(of('clock of main')).toMatchObject({ status: 'problem', detail: expect.stringContaining('behind') });
+    expect(of('clock of main')?.remedy).toContain('route set main --zone');
+    expect(code).toBe(1);
+    const set = ['route', 'set', 'main', '--zone', 'UTC', '--by', 'meera', '--why', 'they write UTC'];
+    await runCli(set, { url });
+    expect((await examined({ url })).of('clock of main')).toMatchObject({ status: 'ok' });
+    await setClock(1_200);
+    expect((await examined({ url })).of('clock of main')).toMatchObject({ status: 'ok' });
+  });
+
   test('no server: one problem, and nothing else about the database', async () => {
     const { code, checks } = await examined({ url: 'postgres://127.0.0.1:1/x' });
     expect(checks.map((check) => [check.check, check.status])).toEqual([

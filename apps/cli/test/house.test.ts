@@ -99,6 +99,35 @@ describe('route and rate', () => {
     expect(await runCli(['route', 'resume', 'nope'], { url })).toMatchObject({ code: 1, stderr: oneLine });
   });
 
+  test('a breaker is seen, its probe is called for, and bounds are changed by somebody for a reason', async ({
+    freshDatabase: { url, pool },
+  }) => {
+    await aHouse(url);
+    expect(await runCli(['route', 'probe', 'main'], { url })).toMatchObject({
+      stdout: expect.stringContaining('closed'),
+    });
+    await pool.query(
+      `update sendledger.route set breaker_state = 'open', breaker_opened_at = now(), breaker_reason = 'the balance is empty',
+         probe_at = now() + interval '1 h'`,
+    );
+    expect((await runCli(['route', 'list'], { url })).stdout).toMatch(/open: the balance is empty/);
+    expect(await runCli(['route', 'probe', 'main'], { url })).toMatchObject({ code: 0 });
+    expect((await pool.query('select probe_at <= now() as due from sendledger.route')).rows).toEqual([{ due: true }]);
+
+    const set = ['route', 'set', 'main', '--in-flight', '64', '--threshold', '9', '--zone', 'UTC'];
+    expect((await runCli(set, { url })).code).toBe(1);
+    const said = ['--by', 'meera', '--why', 'the provider allows more'];
+    expect(await runCli([...set, ...said], { url })).toMatchObject({ code: 0 });
+    expect((await runCli(['route', 'set', 'main', ...said], { url })).stderr).toContain('Nothing to change');
+    const { rows } = await pool.query(
+      'select max_in_flight_requests as requests, breaker_threshold as threshold, provider_zone as zone, max_in_flight_rows as rows from sendledger.route',
+    );
+    expect(rows).toEqual([{ requests: 64, threshold: 9, zone: 'UTC', rows: 20_000 }]);
+    expect((await pool.query('select who, action, why from sendledger.audit_log')).rows).toEqual([
+      { who: 'meera', action: 'route_set', why: 'the provider allows more' },
+    ]);
+  });
+
   test('prices do not overlap; one is ended where the next begins', async ({ freshDatabase: { url } }) => {
     await aHouse(url);
     const next = [

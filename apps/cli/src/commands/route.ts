@@ -7,6 +7,7 @@ import { matching, wholeBetween } from '../options.ts';
 import { table } from '../output/table.ts';
 import { data, json, talk } from '../output/write.ts';
 import { readSettings } from '../settings.ts';
+import { addBreakerCommands } from './route-breaker.ts';
 import { addPauseCommands } from './route-pause.ts';
 
 interface AddOptions {
@@ -100,7 +101,7 @@ Example:
       else
         data(
           table(
-            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'PAUSED'],
+            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'PAUSED', 'BREAKER'],
             routes.map((r) => [
               r.id,
               r.name,
@@ -109,11 +110,13 @@ Example:
               r.channel,
               `${r.maxBatch}`,
               r.paused ? 'yes' : 'no',
+              r.breaker === 'closed' ? 'closed' : `open: ${r.breakerReason ?? 'no reason given'}`,
             ]),
           ),
         );
     });
   addPauseCommands(route);
+  addBreakerCommands(route, zone);
 }
 
 /** A route is never changed by adding it again: what was sent through it was sent under what it says. */

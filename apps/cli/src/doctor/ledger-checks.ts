@@ -1,4 +1,4 @@
-import { MESSAGE_CLASSES } from '@sendledger/core';
+import { CLOCK_PAIRS_NEEDED, CLOCK_TOLERANCE_MS, MESSAGE_CLASSES } from '@sendledger/core';
 import {
   aliveWorkers,
   classGauges,
@@ -91,7 +91,12 @@ export async function routes(sql: Sql, environment: string): Promise<Check[]> {
   const checks: Check[] = [];
   for (const route of known) {
     const lanes = prices.filter((price) => price.routeId === route.id);
-    checks.push(lanesOf(route, lanes), ...pricesOf(route, lanes), await sendingOf(sql, route, environment));
+    checks.push(
+      lanesOf(route, lanes),
+      ...pricesOf(route, lanes),
+      clockOf(route),
+      await sendingOf(sql, route, environment),
+    );
   }
   return checks;
 }
@@ -125,6 +130,23 @@ function pricesOf(route: RouteRow, lanes: readonly LanePrice[]): Check[] {
   return [ok(check, 'valid for every class')];
 }
 
+/** A clock that is off is a wrong zone more often than a wrong clock, and keeps absence from ever being proven. */
+function clockOf(route: RouteRow): Check {
+  const check = `clock of ${route.name}`;
+  const { clockOffsetMs, clockPairs } = route;
+  if (clockOffsetMs === null || clockPairs < CLOCK_PAIRS_NEEDED)
+    return ok(check, 'not known yet: it is learned from the reports of accepted messages');
+  const seconds = Math.round(clockOffsetMs / 1_000);
+  const off = `${age(Math.abs(seconds))} ${seconds < 0 ? 'behind' : 'ahead of'} ours`;
+  return Math.abs(clockOffsetMs) <= CLOCK_TOLERANCE_MS
+    ? ok(check, `within ${CLOCK_TOLERANCE_MS / 60_000} min of ours, by ${clockPairs} pairs`)
+    : problem(
+        check,
+        `the provider's times are ${off}: its reports are read in the wrong zone, and no message can be proven unsent`,
+        `Find out its zone, then: npm run sendledger -- route set ${route.name} --zone ZONE --by NAME --why TEXT`,
+      );
+}
+
 async function sendingOf(sql: Sql, route: RouteRow, environment: string): Promise<Check> {
   const reasons = new Set<string>();
   for (const messageClass of MESSAGE_CLASSES)
@@ -153,7 +175,7 @@ export async function reviews(sql: Sql): Promise<Check> {
     : warning(
         'reviews',
         `open: ${open.map((r) => `${r.open} ${r.kind}`).join(', ')}`,
-        'Each waits for a person: select * from sendledger.review_item where resolved_at is null.',
+        'Each waits for a person: npm run sendledger -- review list',
       );
 }
 

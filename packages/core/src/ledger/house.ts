@@ -1,6 +1,7 @@
 import type { MessageChannel, MessageClass } from '../domain/state.ts';
 import type { MessageTemplate } from '../domain/template.ts';
-import { rowsOf, type Sql } from './sql.ts';
+import { writeAuditLog } from './audit-log.ts';
+import { countOf, rowsOf, type Sql } from './sql.ts';
 
 export interface NewRoute {
   /** Lower case letters, digits, `-` and `_`. */
@@ -69,12 +70,22 @@ export interface RouteRow {
   readonly channel: MessageChannel;
   readonly maxBatch: number;
   readonly paused: boolean;
+  /** Open: only a probe leaves. */
+  readonly breaker: 'closed' | 'open';
+  /** Why it opened, or what the last probe said. */
+  readonly breakerReason: string | null;
+  readonly probeAt: Date | null;
+  /** What the provider's clock said minus ours, ms; null while no pair of a request and its record is known. */
+  readonly clockOffsetMs: number | null;
+  readonly clockPairs: number;
 }
 
 export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
   return rowsOf<RouteRow>(
     sql,
-    `select r.id, r.name, r.provider, r.account, r.channel, r.max_batch as "maxBatch", r.paused_at is not null as paused
+    `select r.id, r.name, r.provider, r.account, r.channel, r.max_batch as "maxBatch", r.paused_at is not null as paused,
+       r.breaker_state as breaker, r.breaker_reason as "breakerReason", r.probe_at as "probeAt",
+       r.clock_offset_ms::double precision as "clockOffsetMs", r.clock_pairs as "clockPairs"
      from sendledger.route r where r.retired_at is null order by r.id`,
   );
 }
@@ -176,4 +187,60 @@ export async function listTemplates(sql: Sql): Promise<TemplateRow[]> {
        t.retired_at is not null as retired
      from sendledger.message_template t order by t.template_id, t.version`,
   );
+}
+
+/** Bounds of a route that an operator sets; what is left out stays as it is. */
+export interface RouteBounds {
+  /** Requests on the wire at once, all processes together. */
+  readonly maxInFlightRequests?: number;
+  /** Recipients on the wire at once. */
+  readonly maxInFlightRows?: number;
+  /** Ambiguous or unsent outcomes in a row after which the breaker opens. */
+  readonly breakerThreshold?: number;
+  /** Pause before the first probe, ms; it doubles with each, up to the longest. */
+  readonly probeFirstMs?: number;
+  readonly probeLongestMs?: number;
+  /** IANA zone of the provider's clock strings. What was learned of its clock under another zone is forgotten. */
+  readonly providerZone?: string;
+}
+
+/** Changes bounds of a route, and says in the audit log what was changed. Answers whether there is such a route. */
+export async function setRouteBounds(
+  sql: Sql,
+  routeId: string,
+  bounds: RouteBounds,
+  by: { readonly who: string; readonly why: string },
+): Promise<boolean> {
+  const changed = await countOf(
+    sql,
+    `update sendledger.route r
+     set max_in_flight_requests = coalesce($2, r.max_in_flight_requests), max_in_flight_rows = coalesce($3, r.max_in_flight_rows),
+       breaker_threshold = coalesce($4, r.breaker_threshold), probe_first_ms = coalesce($5, r.probe_first_ms),
+       probe_longest_ms = greatest(coalesce($6, r.probe_longest_ms), coalesce($5, r.probe_first_ms)),
+       provider_zone = coalesce($7, r.provider_zone),
+       clock_offset_ms = case when $7 <> r.provider_zone then null else r.clock_offset_ms end,
+       clock_seen_at = case when $7 <> r.provider_zone then null else r.clock_seen_at end,
+       clock_pairs = case when $7 <> r.provider_zone then 0 else r.clock_pairs end,
+       updated_at = now()
+     where r.id = $1`,
+    [
+      routeId,
+      bounds.maxInFlightRequests ?? null,
+      bounds.maxInFlightRows ?? null,
+      bounds.breakerThreshold ?? null,
+      bounds.probeFirstMs ?? null,
+      bounds.probeLongestMs ?? null,
+      bounds.providerZone ?? null,
+    ],
+  );
+  if (changed === 0) return false;
+  await writeAuditLog(sql, {
+    who: by.who,
+    action: 'route_set',
+    subject: `route ${routeId}`,
+    message: null,
+    why: by.why,
+    details: { ...bounds },
+  });
+  return true;
 }

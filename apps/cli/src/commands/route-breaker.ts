@@ -1,0 +1,90 @@
+import { durably, probeNow, type RouteBounds, setRouteBounds } from '@sendledger/core/ledger';
+import type { Command } from 'commander';
+import { withDatabase } from '../database.ts';
+import { CliFailure } from '../failure.ts';
+import { matching, wholeBetween } from '../options.ts';
+import { data } from '../output/write.ts';
+import { routeNamed } from '../route-named.ts';
+import { readSettings } from '../settings.ts';
+
+interface SetOptions {
+  by: string;
+  why: string;
+  inFlight?: number;
+  inFlightRows?: number;
+  threshold?: number;
+  probeFirst?: number;
+  probeLongest?: number;
+  zone?: string;
+}
+
+const said = matching(/\S/, 'Say it: it is kept.');
+
+/** @param zone reads an IANA zone */
+export function addBreakerCommands(route: Command, zone: (text: string) => string): void {
+  route
+    .command('probe')
+    .description('a breaker is open: let its next probe leave now')
+    .argument('<name>', 'name of the route')
+    .addHelpText(
+      'after',
+      `
+The provider's free call is asked first, then one message is sent; if it is answered, the breaker closes and the rest follows.
+
+Example:
+  sendledger route probe main`,
+    )
+    .action(async (name: string) => {
+      const open = await withDatabase(readSettings().databaseUrl, (pool) =>
+        durably(pool, async (sql) => probeNow(sql, await routeNamed(sql, name))),
+      );
+      data(open ? `the next probe of route ${name} is due now` : `the breaker of route ${name} is closed`);
+    });
+  route
+    .command('set')
+    .description('change the bounds of a route')
+    .argument('<name>', 'name of the route')
+    .requiredOption('--by <name>', 'who changes it', said)
+    .requiredOption('--why <text>', 'why', said)
+    .option('--in-flight <requests>', 'requests on the wire at once, all processes together', wholeBetween(1, 10_000))
+    .option('--in-flight-rows <recipients>', 'recipients on the wire at once', wholeBetween(1, 10_000_000))
+    .option(
+      '--threshold <outcomes>',
+      'ambiguous or unsent outcomes in a row that open the breaker',
+      wholeBetween(1, 1_000),
+    )
+    .option('--probe-first <ms>', 'pause before the first probe; it doubles with each', wholeBetween(1, 3_600_000))
+    .option('--probe-longest <ms>', 'longest pause between two probes', wholeBetween(1, 86_400_000))
+    .option(
+      '--zone <zone>',
+      "IANA zone of the provider's clock strings; what was learned of its clock is forgotten",
+      zone,
+    )
+    .addHelpText(
+      'after',
+      `
+Example:
+  sendledger route set main --in-flight 64 --by meera --why "the provider allows more since June"`,
+    )
+    .action(async (name: string, options: SetOptions) => {
+      const bounds = boundsOf(options);
+      if (Object.keys(bounds).length === 0) throw new CliFailure('Nothing to change: name at least one bound.');
+      await withDatabase(readSettings().databaseUrl, (pool) =>
+        durably(pool, async (sql) =>
+          setRouteBounds(sql, await routeNamed(sql, name), bounds, { who: options.by, why: options.why }),
+        ),
+      );
+      data(`route ${name} changed`);
+    });
+}
+
+function boundsOf(options: SetOptions): RouteBounds {
+  return {
+    ...(options.inFlight === undefined ? {} : { maxInFlightRequests: options.inFlight }),
+    ...(options.inFlightRows === undefined ? {} : { maxInFlightRows: options.inFlightRows }),
+    ...(options.threshold === undefined ? {} : { breakerThreshold: options.threshold }),
+    ...(options.probeFirst === undefined ? {} : { probeFirstMs: options.probeFirst }),
+    ...(options.probeLongest === undefined ? {} : { probeLongestMs: options.probeLongest }),
+    ...(options.zone === undefined ? {} : { providerZone: options.zone }),
+  };
+}
