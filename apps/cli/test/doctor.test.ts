@@ -34,8 +34,11 @@ describe('doctor', () => {
     expect((await examined({ url })).of('clock of main')).toMatchObject({ status: 'ok' });
     await setClock(-5.5 * 3_600_000);
     const { of, code } = await examined({ url });
-    expect(of('clock of main')).toMatchObject({ status: 'problem', detail: expect.stringContaining('behind') });
-    expect(of('clock of main')?.remedy).toContain('route set main --zone');
+    expect(of('clock of main')).toMatchObject({
+      status: 'problem',
+      detail: expect.stringContaining('behind'),
+      remedy: expect.stringContaining('route set main --zone'),
+    });
     expect(code).toBe(1);
     const set = ['route', 'set', 'main', '--zone', 'UTC', '--by', 'meera', '--why', 'they write UTC'];
     await runCli(set, { url });

