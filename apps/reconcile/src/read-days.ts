@@ -18,7 +18,7 @@ export const knownKey = (known: { readonly providerTxnId: string; readonly recip
   `${known.providerTxnId} ${known.recipient}`;
 
 /** The provider's days around a span of time, one wider on both sides: a day ends at another instant in each zone. */
-export function daysAround(
+function daysAround(
   zone: string,
   fromMs: number,
   toMs: number,

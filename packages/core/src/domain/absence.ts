@@ -58,8 +58,8 @@ export function doubtsAboutAbsence(facts: AbsenceFacts): AbsenceDoubt[] {
 }
 
 /** Before and after a request, within which its record is looked for: the provider writes it when it takes the message. */
-export const WINDOW_BEFORE_MS = 2 * 60_000;
-export const WINDOW_AFTER_MS = 10 * 60_000;
+const WINDOW_BEFORE_MS = 2 * 60_000;
+const WINDOW_AFTER_MS = 10 * 60_000;
 /** Where the provider's clock is not known, it may be in any zone there is. */
 const ANY_ZONE_MS = 14 * 3_600_000;
 
