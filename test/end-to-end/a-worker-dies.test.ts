@@ -8,8 +8,8 @@ import { until } from '../support/settled.ts';
 
 afterEach(endAllApps);
 
-/** FC-03, FC-11, FC-18: what a worker that is killed leaves behind, by the phase it died in. */
-describe('a worker that is killed', () => {
+/** What a worker that is killed leaves behind, by the phase it died in. */
+describe('a worker that is killed (FC-03, FC-11, FC-18)', () => {
   test('between mark and reply leaves unknown, and nothing is sent again', async ({ freshDatabase: database }) => {
     const sim = await startGatewaySim();
     await furnish(database);

@@ -29,8 +29,8 @@ const submissionState = async (database: TestDatabase) => {
   return row;
 };
 
-/** FC-07: a worker that was declared dead and wakes up must not send. */
-describe('a worker stopped between mark and first byte, and continued after its lease', () => {
+/** A worker that was declared dead and wakes up must not send. */
+describe('a worker stopped between mark and first byte, and continued after its lease (FC-07)', () => {
   test('before it connects: no byte leaves', async ({ freshDatabase: database }) => {
     const provider = await startSilentListener('http');
     const proxy = await startPostgresProxy(database.url);

@@ -10,7 +10,7 @@ afterEach(endAllApps);
 
 const IN_FLIGHT = 8;
 
-test('an outcome that cannot be written, nor reviewed, ends neither the process nor the others', async ({
+test('an outcome that cannot be written, nor reviewed, ends neither the process nor the others (FC-11)', async ({
   freshDatabase: database,
 }) => {
   const { pool } = database;

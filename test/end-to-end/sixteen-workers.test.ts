@@ -8,8 +8,7 @@ import { until } from '../support/settled.ts';
 
 afterEach(endAllApps);
 
-/** FC-03: the same rows, many workers at once. */
-describe('sixteen worker processes on the same 10 000 rows', () => {
+describe('sixteen worker processes on the same 10 000 rows (FC-03)', () => {
   test('claim each row once, and send one request a submission', { timeout: 300_000 }, async ({
     freshDatabase: database,
   }) => {

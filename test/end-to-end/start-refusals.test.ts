@@ -55,8 +55,9 @@ describe('an app that cannot work says why in one line and starts nothing', () =
     expect(await rowsOf(database.pool, 'select 1 from sendledger.worker')).toEqual([]);
   });
 
-  /** FC-08 */
-  test('a lease shorter than the request deadline plus margin names the settings that clash', async ({ database }) => {
+  test('a lease shorter than the request deadline plus margin names the settings that clash (FC-08)', async ({
+    database,
+  }) => {
     const line = await refusal('submit', {
       DATABASE_URL: database.urlFor('sendledger_submit'),
       SENDLEDGER_REQUEST_DEADLINE_MS: '5000',

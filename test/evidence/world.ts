@@ -10,6 +10,7 @@ import {
   type RowRef,
   registerWorker,
   rowsOf,
+  wakePolls,
 } from '@sendledger/core/ledger';
 import { type Adapter, createSmsGatewayCenter, readClocks, startSendBudget } from '@sendledger/gateway';
 import { type GatewaySim, type GatewaySimOptions, startGatewaySim } from '@sendledger/gateway-sim';
@@ -168,6 +169,11 @@ export class World {
   /** One round of reconcile over everything whose look is due. */
   async look(): Promise<void> {
     await this.#reader.round();
+  }
+
+  /** Somebody says that there is news, as a push would: the report is due at once, also where nobody reads it any more. */
+  async hint(sent: Sent): Promise<void> {
+    await durably(this.database.pool, (sql) => wakePolls(sql, [sent.submission]));
   }
 
   async row(message: RowRef) {

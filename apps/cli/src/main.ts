@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addCancelCommand } from './commands/cancel.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEnqueueCommand } from './commands/enqueue.ts';
 import { addMigrateCommand } from './commands/migrate.ts';
@@ -37,6 +38,7 @@ addRateCommands(program);
 addEnqueueCommand(program);
 addStatusCommand(program);
 addShowCommand(program);
+addCancelCommand(program);
 addReviewCommands(program);
 addReplayCommand(program);
 addRefundCommand(program);

@@ -2,7 +2,7 @@ import { RECEIPTS_AT_ONCE, type ReceiptOrigin, type ReceiptRecord } from '@sendl
 import { type Adapter, DEFAULT_ZONE, type PushRequest } from '@sendledger/gateway';
 import { type AppContext, Batcher } from '@sendledger/worker';
 import { type AccountRoute, routeOfAccount } from './account-route.ts';
-import { isRefusalOfData } from './data-refused.ts';
+import { isRefusalOfData, lostToAnother } from './database-says.ts';
 import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import type { PushOutage } from './push-outage.ts';
 
@@ -99,6 +99,7 @@ export class PushIntake {
     try {
       const route = await this.#routeOf(adapter.provider, account);
       if (route === null) {
+        this.#failedAt = null;
         log.warn({ provider: adapter.provider, account }, 'push_without_route');
         return 'no_route';
       }
@@ -111,7 +112,7 @@ export class PushIntake {
       };
       const records = route.zone === readIn ? read : readAgain(adapter, push, route.zone);
       for (let at = 0; at < records.length; at += RECEIPTS_AT_ONCE) {
-        const { hashes } = await this.#keeper.store(origin, records.slice(at, at + RECEIPTS_AT_ONCE));
+        const { hashes } = await this.#keep(origin, records.slice(at, at + RECEIPTS_AT_ONCE));
         this.#applyLater(origin, hashes);
       }
       this.#failedAt = null;
@@ -119,12 +120,26 @@ export class PushIntake {
       return 'stored';
     } catch (err) {
       if (isRefusalOfData(err)) {
+        this.#failedAt = null;
         log.error({ err, provider: adapter.provider }, 'push_not_storable');
         return 'refused';
       }
       this.#failedAt = performance.now();
       this.#outage.refused('the database is away', err);
       return 'failed';
+    }
+  }
+
+  async #keep(
+    origin: ReceiptOrigin,
+    records: readonly ReceiptRecord[],
+  ): Promise<{ readonly hashes: readonly Buffer[] }> {
+    try {
+      return await this.#keeper.store(origin, records);
+    } catch (err) {
+      // Somebody stored some of the same evidence in another order.
+      if (!lostToAnother(err)) throw err;
+      return this.#keeper.store(origin, records);
     }
   }
 

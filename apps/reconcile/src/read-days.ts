@@ -18,11 +18,7 @@ export const knownKey = (known: { readonly providerTxnId: string; readonly recip
   `${known.providerTxnId} ${known.recipient}`;
 
 /** The provider's days around a span of time, one wider on both sides: a day ends at another instant in each zone. */
-function daysAround(
-  zone: string,
-  fromMs: number,
-  toMs: number,
-): { readonly fromDay: string; readonly toDay: string } {
+function daysAround(zone: string, fromMs: number, toMs: number): { readonly fromDay: string; readonly toDay: string } {
   // This locale writes a date as the provider reads one.
   const day = new Intl.DateTimeFormat('en-CA', { timeZone: zone, year: 'numeric', month: '2-digit', day: '2-digit' });
   return { fromDay: day.format(fromMs - DAY_MS), toDay: day.format(toMs + DAY_MS) };

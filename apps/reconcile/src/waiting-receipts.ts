@@ -8,7 +8,7 @@ import {
 } from '@sendledger/core/ledger';
 import type { Adapter } from '@sendledger/gateway';
 import type { AppContext, Round } from '@sendledger/worker';
-import { isRefusalOfData } from './data-refused.ts';
+import { isRefusalOfData } from './database-says.ts';
 import type { ReceiptKeeper } from './keep-receipts.ts';
 import { closeWord, type OpenWord, openWordsOf } from './mapped-words.ts';
 import { setAside } from './set-aside-receipt.ts';

@@ -58,7 +58,7 @@ describe('200 is said when the receipt is on disk, and 503 at once when it is no
       async () =>
         (await rowsOf(database.pool, `select 1 from sendledger.outbound_message where state = 'delivered'`)).length,
     );
-    expect(await push(4)).toBe(200);
+    await until(async () => (await push(4)) === 200);
     expect(await here.answered('stored')).toBe(1);
     expect(await here.answered('unavailable')).toBe(refused.length);
   });
@@ -84,6 +84,20 @@ describe('200 is said when the receipt is on disk, and 503 at once when it is no
     expect(await here.post(portalPush('bad', '919000000001'))).toBe(503);
     expect(await here.post(portalPush('good', '919000000002'))).toBe(200);
     expect([tries, refused]).toEqual([2, []]);
+  });
+
+  test('one that a deadlock was resolved against is stored once more', async ({ freshDatabase: database }) => {
+    await aRoute(database.pool, 'default');
+    let tries = 0;
+    const here = await pushHere(database.pool, {
+      keeper: (real) => ({
+        apply: real.apply.bind(real),
+        store: (origin, records) =>
+          ++tries === 1 ? Promise.reject(databaseError('40P01')) : real.store(origin, records),
+      }),
+    });
+    expect(await here.post(portalPush('t1', '919000000001'))).toBe(200);
+    expect([tries, await stored(database.pool)]).toEqual([2, ['t1']]);
   });
 
   test('while it is away one push in a while tries, the others are refused without a connection', async ({

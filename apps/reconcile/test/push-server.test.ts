@@ -181,7 +181,7 @@ describe('what a push may be', () => {
 });
 
 describe('clients that take their time, or leave', () => {
-  const patience = { headers: 100, request: 200, idle: 100, check: 20 };
+  const patience = { headers: 500, request: 1_000, idle: 500, check: 50 };
 
   test('half a header, half a body, silence after an answer: each connection is closed', async () => {
     const { server, origin } = await serverOnly(async () => 'stored', { patience });

@@ -32,6 +32,7 @@ export function judgeOutcome(
     providerTxnId: null,
     pollInMs: null,
     ...signOf(submission.routeId, outcome),
+    ...throttleOf(submission.routeId, outcome, policy),
   };
   switch (outcome.kind) {
     case 'accepted': {
@@ -99,6 +100,16 @@ export function judgeOutcome(
 function signOf(routeId: string, outcome: Outcome): { readonly breaker?: { routeId: string; sign: BreakerSign } } {
   const sign = breakerSign(outcome);
   return sign === null ? {} : { breaker: { routeId, sign } };
+}
+
+/** Too fast: the whole route waits as long as the provider says, or for the first pause of a retry. */
+function throttleOf(
+  routeId: string,
+  outcome: Outcome,
+  policy: JudgePolicy,
+): { readonly throttle?: { routeId: string; forMs: number } } {
+  if (outcome.kind !== 'refused' || outcome.scope !== 'throttled') return {};
+  return { throttle: { routeId, forMs: outcome.retryAfterMs ?? policy.retry.baseMs } };
 }
 
 function breakerSign(outcome: Outcome): BreakerSign | null {

@@ -1,5 +1,6 @@
+import { durably, reportLimiter } from '@sendledger/core/ledger';
 import { createSmsGatewayCenter, SMSGATEWAYCENTER, timeoutsWithin } from '@sendledger/gateway';
-import { classLoops, readSettings, runApp } from '@sendledger/worker';
+import { classLoops, RouteLimiter, readSettings, runApp } from '@sendledger/worker';
 import { checkSubmitSettings, SUBMIT_SETTINGS } from './settings.ts';
 import { Submitter } from './submit-lanes.ts';
 
@@ -21,6 +22,12 @@ await runApp('submit', read, (context) => {
     sendBudgetMs: settings.SENDLEDGER_SEND_BUDGET_MS,
     timeouts: timeoutsWithin(settings.SENDLEDGER_REQUEST_DEADLINE_MS, settings.SENDLEDGER_SEND_BUDGET_MS),
   });
+  const limiter = new RouteLimiter(
+    settings.REDIS_URL,
+    { report: (mode) => durably(context.pool, (sql) => reportLimiter(sql, context.worker.id, mode)) },
+    context.log,
+  );
+  limiter.start();
   const submitter = new Submitter(
     context,
     (lane) =>
@@ -38,15 +45,18 @@ await runApp('submit', read, (context) => {
       },
       dice: Math.random,
     },
+    limiter,
   );
   const loops = classLoops('submit', settings.SENDLEDGER_POLL_INTERVAL_MS, context.log, (c) => submitter.round(c));
   submitter.onFree = () => loops.nudgeAll();
+  submitter.onTokens = (lane) => loops.nudge(lane);
   context.wakeUps.listen('submit', (lane) => loops.nudge(lane));
   return {
     loops: loops.all,
     holds: () => submitter.oldestHeldMs(),
     rest: async () => {
       await submitter.drain();
+      await limiter.close();
       adapter.close();
     },
   };

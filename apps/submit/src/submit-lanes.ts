@@ -11,7 +11,16 @@ import {
   whyNotSending,
 } from '@sendledger/core/ledger';
 import { type Adapter, type ClockReading, type Outcome, readClocks, startSendBudget } from '@sendledger/gateway';
-import { type AppContext, Batcher, Counter, Histogram, maskRecipient, type Round } from '@sendledger/worker';
+import {
+  type AppContext,
+  Batcher,
+  Counter,
+  type Grant,
+  Histogram,
+  maskRecipient,
+  type Round,
+  type RouteLimiter,
+} from '@sendledger/worker';
 import { buildRequest } from './build-request.ts';
 import { type JudgePolicy, judgeOutcome } from './judge-outcome.ts';
 import { writeOutcomes } from './write-outcomes.ts';
@@ -28,6 +37,9 @@ const ROWS_A_FLIGHT = 1_000;
 /** Share of the connections that only one-time passwords may take, so that a campaign never holds them all. */
 const RESERVED_FOR_OTP = 0.25;
 const EXPLAIN_EVERY_MS = 60_000;
+/** Pauses of a lane that waits for a token. */
+const SHORTEST_WAIT_MS = 5;
+const LONGEST_WAIT_MS = 5_000;
 /** The free call before a probe; a provider that hangs must not hold the probe longer than its first pause or two. */
 const ACCOUNT_DEADLINE_MS = 10_000;
 
@@ -52,11 +64,22 @@ export class Submitter {
   #asking = 0;
   readonly #outcomes: Counter<'message_class' | 'outcome'>;
   readonly #seconds: Histogram<'message_class' | 'outcome'>;
+  readonly #limiter: RouteLimiter;
+  /** Lanes that wait for a token. */
+  readonly #waiting = new Map<string, NodeJS.Timeout>();
   /** Called when a connection is free again. */
   onFree: () => void = () => undefined;
+  /** Called when a lane that waited for a token should look again. */
+  onTokens: (lane: string) => void = () => undefined;
 
-  constructor(context: AppContext, adapterFor: (lane: LaneWork) => Adapter | undefined, policy: SubmitPolicy) {
+  constructor(
+    context: AppContext,
+    adapterFor: (lane: LaneWork) => Adapter | undefined,
+    policy: SubmitPolicy,
+    limiter: RouteLimiter,
+  ) {
     this.#context = context;
+    this.#limiter = limiter;
     this.#adapterFor = adapterFor;
     this.#policy = policy;
     this.#outcomes = new Counter({
@@ -102,11 +125,52 @@ export class Submitter {
         this.#probe(lane, adapter);
         continue;
       }
-      const got = await this.#markLane(lane, adapter, free);
+      const got = await this.#markWithTokens(lane, adapter, Math.min(free, lane.waiting));
+      if (got === null) continue;
       if (got === 0) await this.#explain(lane, () => whyNotSending(this.#context.sql, lane, this.#policy.environment));
       marked += got;
     }
     return marked > 0 ? 'some' : 'none';
+  }
+
+  /**
+   * Marks as much as the route's rate allows now. Tokens are taken before the mark, and go back for what it did not return; null:
+   * there is none, and the lane is looked at again when there is.
+   */
+  async #markWithTokens(lane: LaneWork, adapter: Adapter, wanted: number): Promise<number | null> {
+    const { rate } = lane;
+    if (rate === null) return (await this.#markLane(lane, adapter, wanted, null)).length;
+    const recipients = rate.unit === 'recipients';
+    // A request waits until its recipients fit; none is larger than the burst, by what the claim takes.
+    const tokens = recipients ? Math.min(wanted * lane.maxBatch, Math.ceil(rate.burst)) : wanted;
+    const keep = lane.messageClass === 'otp' ? 0 : rate.reserve;
+    const grant = await this.#limiter.take(lane.routeId, { rate: rate.perSecond, burst: rate.burst }, tokens, keep);
+    if (grant.granted === 0) {
+      this.#lookAgain(lane, grant);
+      return null;
+    }
+    let marked: readonly MarkedSubmission[] = [];
+    try {
+      marked = await this.#markLane(lane, adapter, Math.min(wanted, grant.granted), recipients ? grant.granted : null);
+    } finally {
+      const used = recipients ? marked.reduce((sum, s) => sum + s.size, 0) : marked.length;
+      await grant.giveBack(grant.granted - used);
+    }
+    if (grant.granted < tokens || marked.length === 0) this.#lookAgain(lane, grant);
+    return marked.length;
+  }
+
+  /** The rate is used to its end only by who comes back when the next token is there, and not a poll later. */
+  #lookAgain(lane: LaneWork, grant: Grant): void {
+    const key = laneName(lane.routeId, lane.messageClass);
+    if (this.#waiting.has(key)) return;
+    const pause = Math.min(Math.max(grant.waitMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+    const timer = setTimeout(() => {
+      this.#waiting.delete(key);
+      this.onTokens(key);
+    }, pause);
+    timer.unref();
+    this.#waiting.set(key, timer);
   }
 
   /** Says why a lane with open submissions does not move; asked and said once a minute, not once a round. */
@@ -150,8 +214,8 @@ export class Submitter {
     const { pool, log } = this.#context;
     const account = await adapter.account(AbortSignal.timeout(ACCOUNT_DEADLINE_MS));
     if (account.kind === 'ok' && !account.empty) {
-      const sent = await this.#markLane(lane, adapter, 1);
-      if (sent > 0) log.warn({ route: lane.routeId, message_class: lane.messageClass }, 'probe_sent');
+      const sent = await this.#markLane(lane, adapter, 1, null);
+      if (sent.length > 0) log.warn({ route: lane.routeId, message_class: lane.messageClass }, 'probe_sent');
       return;
     }
     const reason = account.kind === 'ok' ? 'the balance is empty' : `the free call: ${account.detail}`;
@@ -165,7 +229,12 @@ export class Submitter {
     return concurrency - reserved - this.#inFlight.size - this.#asking;
   }
 
-  async #markLane(lane: LaneWork, adapter: Adapter, free: number): Promise<number> {
+  async #markLane(
+    lane: LaneWork,
+    adapter: Adapter,
+    free: number,
+    rowLimit: number | null,
+  ): Promise<readonly MarkedSubmission[]> {
     // Read before the statement is sent: the age of a mark counts from there.
     const clocks = readClocks();
     const since = performance.now();
@@ -178,6 +247,7 @@ export class Submitter {
         routeId: lane.routeId,
         messageClass: lane.messageClass,
         limit: free,
+        rowLimit,
         workerId: this.#context.worker.id,
         environment: this.#policy.environment,
         leaseMs: this.#policy.leaseMs,
@@ -205,7 +275,7 @@ export class Submitter {
     }
     // Not waited for: there is room again, and these requests are on their way.
     if (submissions.length > 0) void this.#context.wakeUps.send('claim', laneName(lane.routeId, lane.messageClass));
-    return submissions.length;
+    return submissions;
   }
 
   async #send(submission: MarkedSubmission, adapter: Adapter, clocks: ClockReading): Promise<void> {

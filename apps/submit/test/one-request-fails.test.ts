@@ -1,6 +1,6 @@
 import { rowsOf } from '@sendledger/core/ledger';
 import { type Adapter, createSmsGatewayCenter, type Outcome } from '@sendledger/gateway';
-import { createLog, createWakeUps, Registry } from '@sendledger/worker';
+import { createLog, createWakeUps, Registry, RouteLimiter } from '@sendledger/worker';
 import { expect, vi } from 'vitest';
 // By path: this app has no dependency on the local servers.
 import { test } from '../../../infra/local/src/fixtures.ts';
@@ -44,6 +44,7 @@ test('a request whose outcome is lost on the way to the ledger ends neither the 
         throw new Error('no dice');
       },
     },
+    new RouteLimiter(undefined, { report: async () => ({ processes: 1, onRedis: 0, place: 0 }) }, log),
   );
   try {
     while ((await submitter.round('transactional')) === 'some') await submitter.drain();

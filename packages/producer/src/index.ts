@@ -1,5 +1,7 @@
+export type { Cancel, RecordedCancellation } from './cancel.ts';
 export type { OnProblem } from './enqueue.ts';
 export type { EnqueueResult } from './enqueue-result.ts';
+export type { Find, FoundMessage } from './find.ts';
 export { LINE_FAULTS, type LineFault, type LineProblem, lineProblem } from './line-problem.ts';
 export { FILE_FIELDS, type FileField, fileField } from './message-fields.ts';
 export {
@@ -22,3 +24,4 @@ export type { Replay, ReplayResult } from './replay.ts';
 export type { SqlExecutor, Transaction } from './sql-executor.ts';
 export type { ClientPool, TransactionClient } from './transaction.ts';
 export { createWaker, type Waker } from './waker.ts';
+export type { ByCampaign, ByEvent, ByKey, ByMessage, ByTenant, Which } from './which.ts';

@@ -1,9 +1,18 @@
 import type { Message } from '@sendledger/core';
+import type { CancelReport } from '@sendledger/core/ledger';
+import {
+  type Cancel,
+  cancelMessages,
+  finishRecorded,
+  type RecordedCancellation,
+  recordCancellation,
+} from './cancel.ts';
 import { DirectoryCache } from './directory.ts';
 import { enqueueMessages, type OnProblem } from './enqueue.ts';
 import type { EnqueueResult } from './enqueue-result.ts';
+import { type Find, type FoundMessage, findMessages } from './find.ts';
 import { type Replay, type ReplayResult, replayMessage } from './replay.ts';
-import { sqlExecutor, type Transaction, transactionOf } from './sql-executor.ts';
+import { type Reader, readerOf, sqlExecutor, type Transaction, transactionOf } from './sql-executor.ts';
 import { type ClientOf, type ClientPool, inTransaction, type TransactionClient } from './transaction.ts';
 import { createWaker } from './waker.ts';
 
@@ -55,6 +64,42 @@ export interface Producer {
    */
   replay(tx: Transaction, wanted: Replay): Promise<ReplayReply>;
   /**
+   * Cancels what has not left. The fact is committed, then what waits is cancelled and what is claimed is given back, then it
+   * answers; no request of a covered message has a time later than that answer, messages made after the call included. So it
+   * runs in transactions of its own: it takes a pool, and a client is refused.
+   *
+   * @throws MessageRefused for a recipient or a name that cannot be read
+   * @throws SendledgerError SENDLEDGER_REASON_NEEDED, SENDLEDGER_MIGRATION_MISSING
+   * @throws TypeError where a client was given, whose transaction nobody else could see
+   */
+  cancel(pool: ClientPool, wanted: Cancel): Promise<CancelReport>;
+  /**
+   * Writes the fact of a cancellation in the caller's transaction, and stops nothing by itself: from the commit on nothing that
+   * is covered is claimed any more. What was claimed before is stopped by `finishCancellation`, after the commit. Null where
+   * there is no such message.
+   *
+   * @throws as `cancel`, and SENDLEDGER_TRANSACTION_NEEDED
+   */
+  recordCancellation(tx: Transaction, wanted: Cancel): Promise<RecordedCancellation | null>;
+  /**
+   * The rest of a recorded cancellation, once its transaction has committed: as `cancel`. May be repeated.
+   *
+   * @throws as `cancel`
+   */
+  finishCancellation(
+    pool: ClientPool,
+    recorded: RecordedCancellation,
+    options?: { list?: number },
+  ): Promise<CancelReport>;
+  /**
+   * What became of messages: state, the provider's ids, cost; never a text. Reads only, so a pool may be given as well as a
+   * client, whose own uncommitted messages it then sees.
+   *
+   * @throws MessageRefused for a recipient or a name that cannot be read
+   * @throws SendledgerError SENDLEDGER_MIGRATION_MISSING
+   */
+  find(reader: Reader, wanted: Find): Promise<readonly FoundMessage[]>;
+  /**
    * Begins, runs `work`, commits, then wakes everything enqueued through that client. On an error it rolls back and wakes
    * nothing.
    *
@@ -70,6 +115,7 @@ export interface Producer {
 export function createProducer(options: ProducerOptions): Producer {
   const waker = createWaker(options.redisUrl);
   const directory = new DirectoryCache();
+  const who = { tenant: options.tenant, defaultRegion: options.defaultRegion };
   /** Lanes to wake after the commit, by client of a transaction that is run here. */
   const running = new WeakMap<object, Set<string>>();
   /** After the commit: by `transaction` where that runs it, else by the caller. */
@@ -103,6 +149,23 @@ export function createProducer(options: ProducerOptions): Producer {
       );
       return { result, wake: wakeLater(tx, lanes) };
     },
+
+    async cancel(pool, wanted) {
+      const report = await cancelMessages(pool, wanted, who, directory);
+      await waker.wake(report.lanes);
+      return report;
+    },
+
+    recordCancellation: (tx, wanted) =>
+      inTurn(transactionOf(tx), () => recordCancellation(sqlExecutor(tx), wanted, who, directory)),
+
+    async finishCancellation(pool, recorded, { list } = {}) {
+      const report = await finishRecorded(pool, recorded, list);
+      await waker.wake(report.lanes);
+      return report;
+    },
+
+    find: async (reader, wanted) => findMessages(readerOf(reader), wanted, who, directory),
 
     async transaction<T, P extends ClientPool>(pool: P, work: (tx: ClientOf<P>) => Promise<T>): Promise<T> {
       const client: TransactionClient = await pool.connect();

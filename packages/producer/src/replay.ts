@@ -1,5 +1,6 @@
 import { type ReplayAnswer, replay } from '@sendledger/core/ledger';
 import { namedError } from './ledger-call.ts';
+import { ledgerSql } from './ledger-sql.ts';
 import type { SqlExecutor } from './sql-executor.ts';
 
 export interface Replay {
@@ -39,13 +40,7 @@ export async function replayMessage(
   defaultTenant: string | undefined,
 ): Promise<Replayed> {
   try {
-    const executor = {
-      async query(text: string, values?: unknown[]) {
-        const { rows } = await sql.query(text, values);
-        return { rows, rowCount: rows.length };
-      },
-    };
-    const answer = await replay(executor, {
+    const answer = await replay(ledgerSql(sql), {
       message: { id: wanted.messageId, createdAt: new Date(wanted.createdAt) },
       who: wanted.who,
       why: wanted.why,

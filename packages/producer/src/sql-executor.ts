@@ -24,6 +24,13 @@ export function sqlExecutor(tx: Transaction): SqlExecutor {
   return tx;
 }
 
+/** Where something is only read: a pool will do, since each statement may run on a connection of its own. */
+export type Reader = Transaction;
+
+export function readerOf(reader: Reader): SqlExecutor {
+  return isMikroOrm(reader) ? mikroOrmExecutor(reader) : reader;
+}
+
 /** What is one and the same for all who run in one transaction: entity managers that share one are different objects. */
 export function transactionOf(tx: Transaction): object {
   const shared: unknown = isMikroOrm(tx) ? tx.getTransactionContext() : undefined;

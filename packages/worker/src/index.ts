@@ -13,4 +13,5 @@ export {
 export { createLog, type Log, maskRecipient } from './log.ts';
 export { Loop, type Round } from './loop.ts';
 export { Counter, Gauge, Histogram, Registry } from './metrics.ts';
+export { type Grant, type LimiterFleet, type LimiterMode, RouteLimiter } from './rate/route-limiter.ts';
 export { createWakeUps, type WakeUps } from './wakeups.ts';

@@ -1,5 +1,5 @@
 import { durably, probeNow, type RouteBounds, setRouteBounds } from '@sendledger/core/ledger';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { withDatabase } from '../database.ts';
 import { CliFailure } from '../failure.ts';
 import { matching, wholeBetween } from '../options.ts';
@@ -16,8 +16,14 @@ interface SetOptions {
   probeFirst?: number;
   probeLongest?: number;
   zone?: string;
+  rate?: string;
+  rateUnit?: 'requests' | 'recipients';
+  burstSeconds?: string;
+  otpReserve?: string;
 }
 
+const decimal = matching(/^\d{1,6}(\.\d{1,4})?$/, 'A decimal number, e.g. 0.5.');
+const rate = matching(/^(none|\d{1,7}(\.\d{1,4})?)$/, 'Tokens a second, e.g. 50 or 0.5, or none.');
 const said = matching(/\S/, 'Say it: it is kept.');
 
 /** @param zone reads an IANA zone */
@@ -60,10 +66,19 @@ Example:
       "IANA zone of the provider's clock strings; what was learned of its clock is forgotten",
       zone,
     )
+    .option(
+      '--rate <per-second>',
+      'tokens a second over all workers, fractions allowed; 0: nothing leaves; none: no limit',
+      rate,
+    )
+    .addOption(new Option('--rate-unit <unit>', 'what the provider counts').choices(['requests', 'recipients']))
+    .option('--burst-seconds <seconds>', 'what it takes at once over its rate, as seconds of the rate', decimal)
+    .option('--otp-reserve <share>', 'share of the burst that only one-time passwords may use, 0 to 0.9', decimal)
     .addHelpText(
       'after',
       `
-Example:
+Examples:
+  sendledger route set main --rate 50 --by meera --why "their limit since June"
   sendledger route set main --in-flight 64 --by meera --why "the provider allows more since June"`,
     )
     .action(async (name: string, options: SetOptions) => {
@@ -86,5 +101,9 @@ function boundsOf(options: SetOptions): RouteBounds {
     ...(options.probeFirst === undefined ? {} : { probeFirstMs: options.probeFirst }),
     ...(options.probeLongest === undefined ? {} : { probeLongestMs: options.probeLongest }),
     ...(options.zone === undefined ? {} : { providerZone: options.zone }),
+    ...(options.rate === undefined ? {} : { rate: options.rate }),
+    ...(options.rateUnit === undefined ? {} : { rateUnit: options.rateUnit }),
+    ...(options.burstSeconds === undefined ? {} : { burstSeconds: options.burstSeconds }),
+    ...(options.otpReserve === undefined ? {} : { otpReserve: options.otpReserve }),
   };
 }

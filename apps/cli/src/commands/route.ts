@@ -101,7 +101,7 @@ Example:
       else
         data(
           table(
-            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'PAUSED', 'BREAKER'],
+            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'RATE', 'PAUSED', 'BREAKER'],
             routes.map((r) => [
               r.id,
               r.name,
@@ -109,6 +109,7 @@ Example:
               r.account,
               r.channel,
               `${r.maxBatch}`,
+              r.rate === null ? 'none' : `${r.rate} ${r.rateUnit}/s`,
               r.paused ? 'yes' : 'no',
               r.breaker === 'closed' ? 'closed' : `open: ${r.breakerReason ?? 'no reason given'}`,
             ]),

@@ -2,10 +2,11 @@ import type { BreakerEvent, BreakerSign } from '../domain/breaker.ts';
 import { applyToBreaker, type BreakerMove, lockForBreaker } from './breaker.ts';
 import type { RowRef } from './identity.ts';
 import { rowKeys } from './identity.ts';
-import { keepLateAcceptance } from './late-acceptance.ts';
+import { keepLateEvidence } from './late-acceptance.ts';
 import { dictionary, inChunks } from './row-values.ts';
 import { replayProven } from './settle-unknown.ts';
 import { countOf, rowsOf, type Sql } from './sql.ts';
+import { throttleRoute } from './throttle.ts';
 
 /** What became of one request, judged row by row; see the gateway's closed outcome set. */
 export interface SubmissionOutcome extends RowRef {
@@ -24,6 +25,8 @@ export interface SubmissionOutcome extends RowRef {
   readonly pollInMs: number | null;
   /** What it says about its route; absent where it says nothing. */
   readonly breaker?: { readonly routeId: string; readonly sign: BreakerSign };
+  /** The provider said that we are too fast: nothing leaves by this route for so many ms. */
+  readonly throttle?: { readonly routeId: string; readonly forMs: number };
   readonly rows: readonly RowOutcome[];
 }
 
@@ -54,13 +57,14 @@ export interface AppliedOutcomes {
 }
 
 /**
- * Locks what is still waiting for these outcomes: marked, or ambiguous with something better than ambiguous to say. The
- * lease token is what makes a second application, or one by a worker of a lost timeline, find nothing.
+ * Locks the submissions of these outcomes, and says which still wait for them: marked, or ambiguous with something better than
+ * ambiguous to say. The lease token is what makes a second application, or one by a worker of a lost timeline, find nothing.
  */
-export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at, s.is_probe from sendledger.submission s
+export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at, s.is_probe,
+    s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[array_position($1::bigint[], s.id)] <> 'ambiguous') as waits
+  from sendledger.submission s
   where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
     and s.lease_token = ($4::uuid[])[array_position($1::bigint[], s.id)]
-    and (s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[array_position($1::bigint[], s.id)] <> 'ambiguous'))
   order by s.id
   for update`;
 
@@ -121,22 +125,22 @@ export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutco
   if (outcomes.length === 0) return NOTHING_APPLIED;
   const locked = await lockRoutesAndKeys(sql, outcomes);
   const waiting = await lockWaiting(sql, outcomes);
-  const mine = outcomes.filter((o) => waiting.has(o.id));
-  const stale = outcomes.filter((o) => !waiting.has(o.id));
-  await keepLateAcceptance(sql, stale);
-  const staleIds = stale.map((o) => o.id);
-  if (mine.length === 0) return { ...NOTHING_APPLIED, stale: staleIds };
+  const mine = outcomes.filter((o) => waiting.get(o.id)?.waits === true);
+  const stale = outcomes.filter((o) => waiting.get(o.id)?.waits !== true);
+  // Settled meanwhile by other evidence, which may be about some of its rows only: what the reply says about the rest still lands.
+  const overtaken = stale.filter((o) => waiting.has(o.id));
   await settleSubmissions(sql, mine);
 
   const onTime = mine.filter((o) => waiting.get(o.id)?.state === 'marked');
   const late = mine.filter((o) => waiting.get(o.id)?.state === 'ambiguous');
   const rows = await moveClaimed(sql, onTime, waiting);
-  const unknown = await moveUnknown(sql, late);
+  const unknown = await moveUnknown(sql, [...late, ...overtaken]);
+  await keepLateEvidence(sql, [...late, ...overtaken]);
   return {
     submissions: mine.map((o) => o.id),
     rows,
     late: unknown.moved,
-    stale: staleIds,
+    stale: stale.map((o) => o.id),
     // A late outcome was counted as ambiguous when its lease ran out, and says nothing about now.
     breakers: await signBreakers(sql, onTime, waiting, locked),
     replayed: unknown.replayed,
@@ -161,12 +165,19 @@ async function lockRoutesAndKeys(sql: Sql, outcomes: readonly SubmissionOutcome[
       )
     )
       locked.add(routeId);
+  for (const [routeId, of] of Map.groupBy(
+    outcomes.flatMap((o) => o.throttle ?? []),
+    (throttle) => throttle.routeId,
+  ))
+    await throttleRoute(sql, routeId, Math.max(...of.map((throttle) => throttle.forMs)));
   const absent = outcomes.filter((o) => o.state === 'not_sent' || o.state === 'refused');
   if (absent.length === 0) return locked;
   const late = await rowsOf<{ id: string }>(
     sql,
     `select s.id from sendledger.submission s
-     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state::text = 'ambiguous'`,
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
+       -- One whose lease is over may be ambiguous by the time it is locked.
+       and (s.state::text in ('ambiguous', 'accepted') or s.state::text = 'marked' and s.lease_until <= clock_timestamp() + interval '1 s')`,
     rowKeys(absent),
   );
   const ids = new Set(late.map((row) => row.id));
@@ -237,23 +248,28 @@ export async function applyRowByRow(
   return { ...NOTHING_APPLIED, submissions: [outcome.id], rows: await move(outcome.rows) };
 }
 
-type Waiting = Map<string, { readonly state: string; readonly requestedAt: Date; readonly isProbe: boolean }>;
+type Waiting = Map<
+  string,
+  { readonly state: string; readonly requestedAt: Date; readonly isProbe: boolean; readonly waits: boolean }
+>;
 
 async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<Waiting> {
   const [ids, earliest, latest] = rowKeys(outcomes);
-  const rows = await rowsOf<{ id: string; state: string; requested_at: Date; is_probe: boolean }>(sql, LOCK_WAITING, [
-    ids,
-    earliest,
-    latest,
-    outcomes.map((o) => o.leaseToken),
-    outcomes.map((o) => o.state),
-  ]);
+  const rows = await rowsOf<{ id: string; state: string; requested_at: Date; is_probe: boolean; waits: boolean }>(
+    sql,
+    LOCK_WAITING,
+    [ids, earliest, latest, outcomes.map((o) => o.leaseToken), outcomes.map((o) => o.state)],
+  );
   return new Map(
-    rows.map((row) => [row.id, { state: row.state, requestedAt: row.requested_at, isProbe: row.is_probe }]),
+    rows.map(({ id, state, requested_at, is_probe, waits }) => [
+      id,
+      { state, requestedAt: requested_at, isProbe: is_probe, waits },
+    ]),
   );
 }
 
 async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
+  if (outcomes.length === 0) return;
   const [ids, earliest, latest] = rowKeys(outcomes);
   await sql.query(SETTLE_SUBMISSIONS, [
     ids,

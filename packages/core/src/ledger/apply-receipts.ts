@@ -219,7 +219,7 @@ async function finish(
 async function flagConflicts(
   sql: Sql,
   origin: ReceiptOrigin,
-  conflicts: readonly { ref: RowRef; receipt: StoredReceipt }[],
+  conflicts: readonly { ref: RowRef; receipt: StoredReceipt; bill: boolean }[],
 ): Promise<void> {
   if (conflicts.length === 0) return;
   await sql.query(
@@ -228,7 +228,8 @@ async function flagConflicts(
        and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded')`,
     rowKeys(conflicts.map((c) => c.ref)),
   );
-  for (const { ref, receipt } of conflicts)
+  // Where there is a cost to set right, that is the question.
+  for (const { ref, receipt } of conflicts.filter((c) => !c.bill))
     await openReview(sql, {
       kind: 'receipt_conflict',
       subject: `message ${ref.id} ${receipt.status}`,

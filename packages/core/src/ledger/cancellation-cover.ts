@@ -2,6 +2,10 @@
  * SQL condition: some cancellation covers message `m`. Rows created after the cancellation are covered too, up to
  * `covers_until`; a replay made after it is not, because its `created_at` is later than the fact and it names what it
  * replaces. One branch per index of the table.
+ *
+ * A claim reads the facts in the snapshot of its statement, which may be from before the fact. A row that waits all the while
+ * is locked by that claim or by the sweep, so one of them sees the other. A row that went through a mark and came back as
+ * `retry` is due later than that claim began, and so not for it.
  */
 export const COVERED_BY_CANCELLATION = `(
      exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)

@@ -37,9 +37,9 @@ const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 
  */
 export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
   return durably(pool, async (sql) => {
-    const gate = await openGate(sql, request);
-    if (gate === undefined || gate.room <= 0) return NOTHING;
-    const limit = gate.probe ? 1 : Math.min(request.limit, gate.room * gate.maxBatch);
+    const gate = await openGate(sql, request, request.leaseMs);
+    if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
+    const limit = gate.probe ? 1 : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
     const picked = await pickDue(sql, request, limit, gate.maxBatch);
     if (picked.length === 0) return NOTHING;
 
@@ -91,35 +91,49 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
 interface Gate {
   readonly maxBatch: number;
   readonly room: number;
+  /** Recipients, where the route's rate counts them. */
+  readonly rowRoom: number;
   readonly epochNo: number;
   readonly probe: boolean;
 }
 
 /**
- * What the lane takes now. Room counts submissions of the lane not yet marked, so that leases do not run out in the queue; two
+ * What the lane takes now, and no more than the route can send before the lease is over. Room counts submissions of the lane not yet marked, so that leases do not run out in the queue; two
  * claimers may overshoot it by a batch each, which costs a release and nothing else. A pause or a hold leaves rows pending, and
  * so does a breaker that is open, but for one message when a probe is due; the mark is what enforces them. No batch is larger than what may be on the wire, or it could
  * only leave while nothing else is.
  */
-async function openGate(sql: Sql, lane: LaneRef): Promise<Gate | undefined> {
-  const [gate] = await rowsOf<{ max_batch: number; room: number; epoch_no: number; probe: boolean }>(
+async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate | undefined> {
+  const [gate] = await rowsOf<{
+    max_batch: number;
+    room: number;
+    row_room: number | null;
+    epoch_no: number;
+    probe: boolean;
+  }>(
     sql,
-    `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
-       r.max_open_submissions - (select count(*) from sendledger.submission s where s.route_id = r.id
-         and s.message_class = l.message_class and s.state = 'open')::integer as room
+    `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1
+         when r.rate_unit = 'recipients' then least(r.max_batch, r.max_in_flight_rows, greatest(1, floor(r.rate_per_second * r.burst_seconds / 2)))::integer
+         else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
+       least(r.max_open_submissions, case when r.rate_unit = 'requests' then ceil(r.rate_per_second * $3 / 1000) end)::integer - busy.requests as room,
+       case when r.rate_unit = 'recipients' then ceil(r.rate_per_second * $3 / 1000)::integer - busy.rows end as row_room
      from sendledger.route r
      join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
      cross join sendledger.dataset_epoch e
+     cross join lateral (select count(*)::integer as requests, coalesce(sum(s.size), 0)::integer as rows from sendledger.submission s
+       where s.route_id = r.id and s.message_class = l.message_class and s.state = 'open') busy
      where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and e.status = 'ok'
+       and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
        and (r.breaker_state = 'closed' or (r.probe_at <= clock_timestamp() and not exists (select from sendledger.submission s
          where s.route_id = r.id and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp())))`,
-    [lane.routeId, lane.messageClass],
+    [lane.routeId, lane.messageClass, leaseMs],
   );
   return (
     gate && {
       maxBatch: gate.max_batch,
       // What is open and was claimed before does not stand in the way of a probe: it is on its way back to pending.
       room: gate.probe ? 1 : gate.room,
+      rowRoom: gate.probe ? 1 : (gate.row_room ?? Number.MAX_SAFE_INTEGER),
       epochNo: gate.epoch_no,
       probe: gate.probe,
     }

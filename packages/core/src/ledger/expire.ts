@@ -34,9 +34,17 @@ export async function expireUnconfirmed(sql: Sql, submissionIds: readonly string
   if (submissionIds.length === 0) return 0;
   return countOf(
     sql,
-    `update sendledger.outbound_message m
+    `with over as materialized (
+       -- By id, as receipts lock them: two jobs that take the same rows in two orders would end one of them.
+       select m.id, m.created_at from sendledger.outbound_message m
+       where m.submission_id = any ($1::bigint[]) and m.state = 'submitted' and m.receipt_by <= now()
+       order by m.id for no key update
+     )
+     update sendledger.outbound_message m
      set state = 'expired', state_reason = 'no_receipt', updated_at = now(), reconciled_at = now()
-     where m.submission_id = any ($1::bigint[]) and m.state = 'submitted' and m.receipt_by <= now()`,
+     where m.id = any (array(select o.id from over o))
+       and m.created_at >= (select min(o.created_at) from over o) and m.created_at <= (select max(o.created_at) from over o)
+       and m.state::text = 'submitted'`,
     [submissionIds],
   );
 }

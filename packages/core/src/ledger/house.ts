@@ -78,6 +78,9 @@ export interface RouteRow {
   /** What the provider's clock said minus ours, ms; null while no pair of a request and its record is known. */
   readonly clockOffsetMs: number | null;
   readonly clockPairs: number;
+  /** Tokens a second, decimal text; null: no limit. */
+  readonly rate: string | null;
+  readonly rateUnit: 'requests' | 'recipients';
 }
 
 export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
@@ -85,7 +88,8 @@ export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
     sql,
     `select r.id, r.name, r.provider, r.account, r.channel, r.max_batch as "maxBatch", r.paused_at is not null as paused,
        r.breaker_state as breaker, r.breaker_reason as "breakerReason", r.probe_at as "probeAt",
-       r.clock_offset_ms::double precision as "clockOffsetMs", r.clock_pairs as "clockPairs"
+       r.clock_offset_ms::double precision as "clockOffsetMs", r.clock_pairs as "clockPairs",
+       trim_scale(r.rate_per_second)::text as rate, r.rate_unit as "rateUnit"
      from sendledger.route r where r.retired_at is null order by r.id`,
   );
 }
@@ -202,6 +206,14 @@ export interface RouteBounds {
   readonly probeLongestMs?: number;
   /** IANA zone of the provider's clock strings. What was learned of its clock under another zone is forgotten. */
   readonly providerZone?: string;
+  /** Tokens a second over all workers, decimal text; `none`: no limit; `0`: nothing leaves. */
+  readonly rate?: string;
+  /** What the provider counts. */
+  readonly rateUnit?: 'requests' | 'recipients';
+  /** What the provider takes at once over its rate, as so many seconds of it; decimal text. */
+  readonly burstSeconds?: string;
+  /** Share of the burst that only one-time passwords may use, from 0 to less than 1; decimal text. */
+  readonly otpReserve?: string;
 }
 
 /** Changes bounds of a route, and says in the audit log what was changed. Answers whether there is such a route. */
@@ -221,6 +233,9 @@ export async function setRouteBounds(
        clock_offset_ms = case when $7 <> r.provider_zone then null else r.clock_offset_ms end,
        clock_seen_at = case when $7 <> r.provider_zone then null else r.clock_seen_at end,
        clock_pairs = case when $7 <> r.provider_zone then 0 else r.clock_pairs end,
+       rate_per_second = case when $8 = 'none' then null else coalesce(nullif($8, 'none')::numeric, r.rate_per_second) end,
+       rate_unit = coalesce($9, r.rate_unit), burst_seconds = coalesce($10::numeric, r.burst_seconds),
+       otp_reserve = coalesce($11::numeric, r.otp_reserve),
        updated_at = now()
      where r.id = $1`,
     [
@@ -231,6 +246,10 @@ export async function setRouteBounds(
       bounds.probeFirstMs ?? null,
       bounds.probeLongestMs ?? null,
       bounds.providerZone ?? null,
+      bounds.rate ?? null,
+      bounds.rateUnit ?? null,
+      bounds.burstSeconds ?? null,
+      bounds.otpReserve ?? null,
     ],
   );
   if (changed === 0) return false;

@@ -6,8 +6,10 @@ import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
 
 export interface MarkRequest extends LaneRef {
-  /** Requests this worker can start now: it marks no more than it has free connections for. */
+  /** Requests this worker can start now: it marks no more than it has free connections, and tokens, for. */
   readonly limit: number;
+  /** Recipients these requests may have together, where the route's rate is counted in recipients; null: no such limit. */
+  readonly rowLimit?: number | null;
   readonly workerId: string;
   /** The environment this worker was started in; a copied database under another name does not send. */
   readonly environment: string;
@@ -48,7 +50,7 @@ export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no
 
 /**
  * THE list of conditions under which a request may leave; there is no other. The submission is open, its lease alive, the
- * time before `not_after`; route and lane not paused; the breaker closed, or this is the probe whose time has come; requests
+ * time before `not_after`; route and lane not paused, nor told to wait; the breaker closed, or this is the probe whose time has come; requests
  * and rows on the wire under the route's bounds (ambiguous ones hold no place); no hold; and the dataset is the one the
  * submission was claimed in: epoch number, environment, cluster and timeline.
  */
@@ -63,6 +65,7 @@ export const MARK = `with gate as materialized (
       where s.route_id = r.id and s.state = 'marked' and s.lease_until > clock_timestamp()
     ) busy
     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold
+      and coalesce(r.throttled_until, '-infinity') <= clock_timestamp()
       and e.status = 'ok' and e.environment = $4
       and e.system_identifier = (select c.system_identifier::text from pg_control_system() c)
       and e.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
@@ -79,7 +82,7 @@ export const MARK = `with gate as materialized (
     select n.id, n.created_at
     from (select n.*, sum(n.size) over (order by n.id) as so_far, row_number() over (order by n.id) as place from next n) n, gate g
     -- A request larger than the whole bound goes when nothing else is on the wire, or it would never go.
-    where n.so_far <= g.row_room or (n.place = 1 and g.idle)
+    where (n.so_far <= g.row_room or (n.place = 1 and g.idle)) and n.so_far <= coalesce($7::bigint, n.so_far)
   ), slot as (
     -- A probe takes its slot with its mark: a prober that dies here costs one interval, and two never leave together.
     update sendledger.route r
@@ -126,6 +129,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     request.environment,
     request.workerId,
     request.leaseMs,
+    request.rowLimit ?? null,
   ]);
   if (marked.length === 0) return [];
   const rows = await rowsOf<{
@@ -176,6 +180,21 @@ export interface LaneWork extends LaneRef {
   readonly maxBatch: number;
   /** `open`: only a probe may leave, and none is due here. `probe`: one is. */
   readonly breaker: 'closed' | 'open' | 'probe';
+  /** Open submissions of the lane, as far as anybody could start at once. */
+  readonly waiting: number;
+  /** What the route may send; null: no limit. */
+  readonly rate: RouteRate | null;
+}
+
+/** The rate of a route over all workers. */
+export interface RouteRate {
+  /** Tokens a second. */
+  readonly perSecond: number;
+  readonly unit: 'requests' | 'recipients';
+  /** Tokens at once: half of what the provider takes, since requests do not all reach it equally fast. */
+  readonly burst: number;
+  /** Tokens of the burst that only one-time passwords may use. */
+  readonly reserve: number;
 }
 
 /** Lanes of a class with an open submission. */
@@ -187,13 +206,22 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     account: string;
     max_batch: number;
     breaker: LaneWork['breaker'];
+    waiting: number;
+    rate: number | null;
+    rate_unit: RouteRate['unit'];
+    burst: number;
+    reserve: number;
   }>(
     sql,
     `select l.route_id, l.message_class, r.provider, r.account, r.max_batch,
        case when r.breaker_state = 'closed' then 'closed'
          when r.probe_at <= clock_timestamp() and exists (select from sendledger.submission s where s.route_id = l.route_id
            and s.message_class = l.message_class and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp()) then 'probe'
-         else 'open' end as breaker
+         else 'open' end as breaker,
+       (select count(*) from (select from sendledger.submission s where s.route_id = l.route_id
+         and s.message_class = l.message_class and s.state = 'open' limit 512) x)::integer as waiting,
+       r.rate_per_second::double precision as rate, r.rate_unit, greatest(1, r.rate_per_second * r.burst_seconds / 2)::double precision as burst,
+       (greatest(1, r.rate_per_second * r.burst_seconds / 2) * r.otp_reserve)::double precision as reserve
      from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
      where l.message_class = $1::sendledger.message_class
@@ -209,5 +237,8 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     account: row.account,
     maxBatch: row.max_batch,
     breaker: row.breaker,
+    waiting: row.waiting,
+    rate:
+      row.rate === null ? null : { perSecond: row.rate, unit: row.rate_unit, burst: row.burst, reserve: row.reserve },
   }));
 }

@@ -45,7 +45,10 @@ export function meansAnother(target: Target, receipt: StoredReceipt): boolean {
   );
 }
 
-/** Stored receipts that nobody applied yet, locked, the oldest first. */
+/**
+ * Stored receipts that nobody applied yet, locked in the order of their hashes, as whoever stores them does. Answered the oldest
+ * first; those that came together, in the order of the call.
+ */
 export async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promise<StoredReceipt[]> {
   const rows = await rowsOf<{
     dedupe_hash: Buffer;
@@ -68,11 +71,16 @@ export async function lockUnapplied(sql: Sql, hashes: readonly Buffer[]): Promis
        r.cause_class, r.provider_submitted_at, r.provider_delivered_at, r.received_at, r.hint, r.message_id, r.message_created_at
      from sendledger.delivery_receipt r
      where r.dedupe_hash = any ($1::bytea[]) and coalesce(r.applied_at, 'infinity') = 'infinity'
-     order by r.received_at, r.id
+     order by r.dedupe_hash, r.received_month
      for update`,
     [hashes],
   );
-  return rows.map((row) => ({
+  const places = new Map(hashes.map((hash, place) => [hash.toString('hex'), place]));
+  const placeOf = (row: { dedupe_hash: Buffer }) => places.get(row.dedupe_hash.toString('hex')) ?? 0;
+  const oldestFirst = rows.toSorted(
+    (a, b) => a.received_at.getTime() - b.received_at.getTime() || placeOf(a) - placeOf(b),
+  );
+  return oldestFirst.map((row) => ({
     hash: row.dedupe_hash,
     receivedMonth: row.received_month,
     providerTxnId: row.provider_txn_id,
@@ -152,8 +160,9 @@ export async function matchReceipts(
       byPair.get(`${receipt.providerTxnId} ${receipt.recipient}`);
     if (ref !== undefined) refs.set(receipt, ref);
   }
-  // The submission comes before its messages: a receipt may settle an ambiguous one.
-  await lockSubmissionsOf(sql, await stillUnknown(sql, [...refs.values()]));
+  // The submission comes before its messages: a receipt may settle an ambiguous one, or one that is ambiguous by the time its
+  // messages are locked.
+  await lockSubmissionsOf(sql, await notSettled(sql, [...refs.values()]));
   const locked = await lockRows(sql, [...refs.values()]);
   const targets = new Map<StoredReceipt, Target>();
   for (const [receipt, ref] of refs) {
@@ -163,12 +172,12 @@ export async function matchReceipts(
   return targets;
 }
 
-async function stillUnknown(sql: Sql, refs: readonly RowRef[]): Promise<RowRef[]> {
+async function notSettled(sql: Sql, refs: readonly RowRef[]): Promise<RowRef[]> {
   if (refs.length === 0) return [];
   return rowsOf<RowRef>(
     sql,
     `select m.id, m.created_at as "createdAt" from sendledger.outbound_message m
-     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'unknown'`,
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text in ('claimed', 'unknown')`,
     rowKeys(refs),
   );
 }

@@ -2,7 +2,7 @@ import { openReview } from './open-review.ts';
 import { type ReceiptOrigin, type ReceiptRecord, receiptHash } from './receipt-record.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
-/** Stores receipts before anybody acts on them. Answers how many are new. */
+/** Stores receipts before anybody acts on them. Answers their hashes in the order in which they were given, and how many are new. */
 export async function recordReceipts(
   sql: Sql,
   origin: ReceiptOrigin,
@@ -11,8 +11,10 @@ export async function recordReceipts(
   // The same evidence twice in one call is one receipt.
   const distinct = new Map(given.map((record) => [receiptHash(origin, record).toString('hex'), record]));
   if (distinct.size === 0) return { hashes: [], fresh: 0 };
-  const hashes = [...distinct.keys()].map((hex) => Buffer.from(hex, 'hex'));
-  const records = [...distinct.values()];
+  // In the order in which receipts are locked everywhere: two readers of one report may hold it in two orders.
+  const sorted = [...distinct].toSorted(([a], [b]) => (a < b ? -1 : 1));
+  const hashes = sorted.map(([hex]) => Buffer.from(hex, 'hex'));
+  const records = sorted.map(([, record]) => record);
   const stored = await rowsOf<{ fresh: boolean }>(
     sql,
     `insert into sendledger.delivery_receipt (dedupe_hash, route_id, source, provider_txn_id, provider_message_id, recipient,
@@ -56,5 +58,8 @@ export async function recordReceipts(
         remedy: 'map the word; receipts that hold it are judged again when they are read again',
       },
     });
-  return { hashes, fresh: stored.filter((row) => row.fresh).length };
+  return {
+    hashes: [...distinct.keys()].map((hex) => Buffer.from(hex, 'hex')),
+    fresh: stored.filter((row) => row.fresh).length,
+  };
 }

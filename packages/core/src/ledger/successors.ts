@@ -17,7 +17,8 @@ export async function cancelSuccessors(sql: Sql, sent: readonly RowRef[]): Promi
        from sendledger.outbound_message m where m.replaces_id = any ($1::bigint[])`,
       [ids],
     );
-    waiting.push(...next.filter((row) => ['pending', 'claimed', 'retry'].includes(row.state)));
+    // Unknown too: proven not sent later on, it would be sent again by itself.
+    waiting.push(...next.filter((row) => ['pending', 'claimed', 'retry', 'unknown'].includes(row.state)));
     ids = next.map((row) => row.id);
   }
   if (waiting.length === 0) return [];

@@ -13,6 +13,9 @@ export async function whyNotSending(sql: Sql, lane: LaneRef, environment: string
        case when l.paused_at is not null then 'lane ' || r.name || '/' || l.message_class || ' is paused: ' || coalesce(l.pause_reason, 'no reason given') end as b,
        case when r.breaker_state <> 'closed' then 'the breaker of route ' || r.name || ' is open: ' || coalesce(r.breaker_reason, 'no reason given')
          || '; the next probe is due ' || to_char(r.probe_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') end as c,
+       case when r.throttled_until > clock_timestamp() then 'the provider told route ' || r.name || ' to wait until '
+         || to_char(r.throttled_until at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"') end as t,
+       case when r.rate_per_second = 0 then 'the rate of route ' || r.name || ' is 0' end as z,
        case when r.hold then 'route ' || r.name || ' is on hold: ' || coalesce(r.hold_reason, 'no reason given') end as d,
        case when e.status <> 'ok' then 'the dataset is in ' || e.status || ': ' || coalesce(e.status_reason, 'no reason given') end as e,
        case when e.environment <> $3 then 'this database belongs to environment ' || e.environment || ', this process to ' || $3 end as f,

@@ -49,3 +49,32 @@ export async function endWorker(sql: Sql, workerId: string): Promise<void> {
     [workerId],
   );
 }
+
+/** How long a process that gives no sign of life still counts as one that may send. */
+const ALIVE_MS = 20_000;
+
+export interface LimiterFleetRow {
+  /** Submit processes that may send, this one included. */
+  readonly processes: number;
+  /** Of those, the ones that take their tokens from Redis. */
+  readonly onRedis: number;
+  /** Place of this process among the others, by id, from 0; null where it takes from Redis. */
+  readonly place: number | null;
+}
+
+/**
+ * Says which bucket this process takes its tokens from, and answers how the fleet looks after that. On disk before it counts: what
+ * the others reckon with must not vanish.
+ */
+export async function reportLimiter(sql: Sql, workerId: string, limiter: 'redis' | 'own'): Promise<LimiterFleetRow> {
+  await sql.query('update sendledger.worker set limiter = $2, last_seen_at = now() where id = $1', [workerId, limiter]);
+  const [row] = await rowsOf<LimiterFleetRow>(
+    sql,
+    `select count(*)::integer as processes, (count(*) filter (where w.limiter = 'redis'))::integer as "onRedis",
+       case when $3 = 'own' then (count(*) filter (where w.limiter is distinct from 'redis' and w.id < $1))::integer end as place
+     from sendledger.worker w
+     where w.app = 'submit' and w.ended_at is null and (w.last_seen_at > now() - $2 * interval '1 ms' or w.id = $1)`,
+    [workerId, ALIVE_MS, limiter],
+  );
+  return row ?? { processes: 1, onRedis: 0, place: 0 };
+}

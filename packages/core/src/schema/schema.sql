@@ -1,3 +1,5 @@
+create type sendledger.cancel_progress as (found integer, message_ids bigint[], message_created_at timestamp with time zone[], released integer, lanes text[], last bigint);
+create type sendledger.covered_message as (message_id bigint, message_created_at timestamp with time zone, state sendledger.message_state, scheduled_for timestamp with time zone, submission_id bigint, submission_created_at timestamp with time zone, submission_open boolean);
 create type sendledger.enqueue_answer as (ord integer, answer text, message_id text, message_created_at text, attempt_key text, lane text, field text, reason text);
 create type sendledger.replay_answer as (answer text, message_id text, message_created_at text, attempt_key text, lane text, reason text);
 create domain sendledger.foreign_id as text CHECK ((VALUE <> ALL (ARRAY[''::text, '0'::text, 'null'::text, 'NULL'::text, '-'::text])));
@@ -146,6 +148,8 @@ create table sendledger.message_key (
   content_hash bytea not null,
   forget_after timestamp with time zone,
   last_state sendledger.message_state,
+  event_id text,
+  campaign_id text,
   constraint message_key_pkey PRIMARY KEY (tenant_id, business_key)
 ) partition by HASH (tenant_id, business_key);
 create table sendledger.message_template (
@@ -319,10 +323,16 @@ create table sendledger.route (
   clock_offset_ms bigint,
   clock_pairs integer default 0 not null,
   clock_seen_at timestamp with time zone,
+  rate_per_second numeric(12,4),
+  rate_unit text default 'requests'::text not null,
+  burst_seconds numeric(8,3) default 1 not null,
+  otp_reserve numeric(4,3) default 0.25 not null,
+  throttled_until timestamp with time zone,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
   constraint route_breaker_whole CHECK ((((breaker_state = 'open'::text) = (breaker_opened_at IS NOT NULL)) AND ((breaker_state = 'closed'::text) OR (probe_at IS NOT NULL)))),
+  constraint route_burst_seconds_check CHECK ((burst_seconds > (0)::numeric)),
   constraint route_clock_whole CHECK (((clock_offset_ms IS NULL) = (clock_seen_at IS NULL))),
   constraint route_encoding_rule_check CHECK ((encoding_rule = ANY (ARRAY['gsm7'::text, 'ascii'::text]))),
   constraint route_max_batch_check CHECK (((max_batch >= 1) AND (max_batch <= 10000))),
@@ -330,9 +340,12 @@ create table sendledger.route (
   constraint route_max_in_flight_rows_check CHECK ((max_in_flight_rows >= 1)),
   constraint route_max_open_submissions_check CHECK ((max_open_submissions >= 1)),
   constraint route_name_check CHECK ((name ~ '^[a-z0-9][a-z0-9_-]{0,62}$'::text)),
+  constraint route_otp_reserve_check CHECK (((otp_reserve >= (0)::numeric) AND (otp_reserve < (1)::numeric))),
   constraint route_probe_check CHECK ((probe_longest_ms >= probe_first_ms)),
   constraint route_probe_first_ms_check CHECK ((probe_first_ms >= 1)),
   constraint route_provider_check CHECK ((provider <> ''::text)),
+  constraint route_rate_per_second_check CHECK ((rate_per_second >= (0)::numeric)),
+  constraint route_rate_unit_check CHECK ((rate_unit = ANY (ARRAY['requests'::text, 'recipients'::text]))),
   constraint route_pkey PRIMARY KEY (id),
   constraint route_name_key UNIQUE (name)
 );
@@ -393,6 +406,8 @@ create table sendledger.worker (
   ended_at timestamp with time zone,
   holds_from timestamp with time zone,
   holds_said_at timestamp with time zone,
+  limiter text,
+  constraint worker_limiter_check CHECK ((limiter = ANY (ARRAY['redis'::text, 'own'::text]))),
   constraint worker_pkey PRIMARY KEY (id),
   constraint worker_boot_id_key UNIQUE (boot_id)
 );
@@ -417,7 +432,10 @@ CREATE INDEX cancellation_tenant ON sendledger.cancellation USING btree (tenant_
 CREATE INDEX delivery_receipt_latest ON ONLY sendledger.delivery_receipt USING btree (received_at DESC);
 CREATE INDEX delivery_receipt_message ON ONLY sendledger.delivery_receipt USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (next_look_at) WHERE (applied_at IS NULL);
+CREATE INDEX message_key_campaign ON ONLY sendledger.message_key USING btree (tenant_id, campaign_id, message_id) WHERE (campaign_id IS NOT NULL);
+CREATE INDEX message_key_event ON ONLY sendledger.message_key USING btree (tenant_id, event_id, message_id);
 CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
+CREATE INDEX outbound_message_code ON ONLY sendledger.outbound_message USING btree (recipient) WHERE ((message_class = 'otp'::sendledger.message_class) AND (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'claimed'::sendledger.message_state])));
 CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX outbound_message_created ON ONLY sendledger.outbound_message USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX outbound_message_recipient ON ONLY sendledger.outbound_message USING btree (recipient, created_at);
@@ -501,6 +519,149 @@ exception when data_exception or program_limit_exceeded then
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.cancel_answer(p_tenant text, p_cancellation bigint, p_list integer)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  c sendledger.cancellation;
+begin
+  select x.* into c from sendledger.cancellation x where x.id = p_cancellation and x.tenant_id = p_tenant;
+  return (
+    with r as materialized (
+      select x.*, sendledger.cancel_outcome(x) as outcome from sendledger.covered_messages(c, 0, null, false, 'infinity') x
+    )
+    select jsonb_build_object(
+      'answered_at', clock_timestamp(),
+      'counts', (select coalesce(jsonb_object_agg(n.outcome, n.n), '{}') from (select r.outcome, count(*) as n from r group by 1) n),
+      'rows', (select coalesce(jsonb_agg(jsonb_build_object('id', l.message_id::text, 'created_at', l.message_created_at, 'outcome', l.outcome,
+          'held_until', case when l.state = 'submitted' and l.scheduled_for > clock_timestamp() then l.scheduled_for end) order by l.outcome desc, l.message_id), '[]')
+        from (select * from r order by r.outcome desc, r.message_id limit p_list) l)));
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.cancel_outcome(r sendledger.covered_message)
+ RETURNS text
+ LANGUAGE sql
+ IMMUTABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+  select case
+    when r.state in ('cancelled', 'pending', 'retry') or (r.state = 'claimed' and r.submission_open) then 'cancelled'
+    when r.state = 'unknown' then 'unknown'
+    else 'too_late' end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.cancel_preview(p_tenant text, p_kind text, p_message_id bigint, p_business_key text, p_event_type text, p_event_id text, p_campaign_id text, p_class sendledger.message_class, p_covers_until timestamp with time zone)
+ RETURNS jsonb
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+declare
+  c sendledger.cancellation;
+begin
+  c.tenant_id := p_tenant; c.kind := p_kind; c.message_id := p_message_id; c.business_key := p_business_key; c.event_type := p_event_type;
+  c.event_id := p_event_id; c.campaign_id := p_campaign_id; c.message_class := p_class; c.created_at := now();
+  c.covers_until := case p_kind when 'campaign' then p_covers_until when 'tenant' then coalesce(p_covers_until, clock_timestamp()) end;
+  return (
+    select coalesce(jsonb_object_agg(n.outcome, n.n), '{}')
+    from (
+      select sendledger.cancel_outcome(x) as outcome, count(*) as n
+      from (
+        select * from sendledger.covered_messages(c, 0, null, false, 'infinity')
+        union all
+        select * from sendledger.covered_messages(c, 0, null, true, 'infinity') where p_kind = 'tenant'
+      ) x group by 1
+    ) n);
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.cancel_step(p_tenant text, p_cancellation bigint, p_until timestamp with time zone, p_after bigint, p_limit integer, p_wait boolean)
+ RETURNS sendledger.cancel_progress
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  c sendledger.cancellation;
+  p sendledger.cancel_progress;
+  waiting bigint[];
+  w_from timestamptz;
+  w_to timestamptz;
+  held bigint[];
+  h_from timestamptz;
+  h_to timestamptz;
+  given_back bigint[];
+begin
+  select x.* into c from sendledger.cancellation x where x.id = p_cancellation and x.tenant_id = p_tenant;
+  -- A tenant's have no order to go on in; what was done is not found again.
+  select count(*), case when c.kind = 'tenant' then 0 else max(r.message_id) end,
+    array_agg(r.message_id order by r.message_id) filter (where r.state <> 'claimed'),
+    min(r.message_created_at) filter (where r.state <> 'claimed'), max(r.message_created_at) filter (where r.state <> 'claimed'),
+    array_agg(distinct r.submission_id) filter (where r.state = 'claimed'),
+    min(r.submission_created_at) filter (where r.state = 'claimed'), max(r.submission_created_at) filter (where r.state = 'claimed')
+  into p.found, p.last, waiting, w_from, w_to, held, h_from, h_to
+  from sendledger.covered_messages(c, p_after, p_limit, true, p_until) r;
+  p.released := 0;
+  if p.found = 0 then
+    return p;
+  end if;
+
+  if held is not null then
+    with locked as materialized (
+      select s.id from sendledger.submission s
+      where s.id = any (held) and s.created_at >= h_from and s.created_at <= h_to and s.state::text = 'open'
+      order by s.id
+      for update
+    ), closed as (
+      update sendledger.submission s set state = 'released'
+      where s.id = any (array(select l.id from locked l)) and s.created_at >= h_from and s.created_at <= h_to and s.state::text = 'open'
+      returning s.id, s.route_id, s.message_class
+    )
+    select array_agg(x.id), array_agg(distinct x.route_id::text || '.' || x.message_class) into given_back, p.lanes from closed x;
+    update sendledger.outbound_message m
+    set state = 'pending', submission_id = null, submission_created_at = null, updated_at = now()
+    where m.submission_id = any (given_back) and m.state = 'claimed';
+    get diagnostics p.released = row_count;
+    -- The same page again: what was given back waits now.
+    p.last := p_after;
+    return p;
+  end if;
+
+  if p_wait then
+    waiting := waiting[1:1];
+    with done as (
+      update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
+      where m.id = waiting[1] and m.created_at >= w_from and m.created_at <= w_to and m.state::text in ('pending', 'retry')
+      returning m.id, m.created_at
+    )
+    select array_agg(d.id), array_agg(d.created_at) into p.message_ids, p.message_created_at from done d;
+    p.last := p_after;
+    return p;
+  end if;
+
+  with free as materialized (
+    select m.id from sendledger.outbound_message m
+    where m.id = any (waiting) and m.created_at >= w_from and m.created_at <= w_to and m.state::text in ('pending', 'retry')
+    order by m.id
+    for update skip locked
+  ), done as (
+    update sendledger.outbound_message m set state = 'cancelled', state_reason = 'cancelled', updated_at = now()
+    where m.id = any (array(select f.id from free f)) and m.created_at >= w_from and m.created_at <= w_to and m.state::text in ('pending', 'retry')
+    returning m.id, m.created_at
+  )
+  select array_agg(d.id), array_agg(d.created_at) into p.message_ids, p.message_created_at from done d;
+  return p;
+end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.check_submission_moves()
  RETURNS trigger
  LANGUAGE plpgsql
@@ -570,6 +731,87 @@ begin
       message = 'a submission is filled once, and one of this statement was filled before';
   end if;
   return null;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.covered_messages(c sendledger.cancellation, p_after bigint, p_limit integer, p_open boolean, p_until timestamp with time zone)
+ RETURNS SETOF sendledger.covered_message
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+begin
+  if c.kind = 'message' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.outbound_message m
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where m.id = c.message_id and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    limit p_limit;
+  elsif c.kind = 'key' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.business_key = c.business_key and k.message_id > p_after and m.created_at <= p_until
+      and (m.replaces_id is null or m.created_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    limit p_limit;
+  elsif c.kind = 'event' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.event_id = c.event_id and k.message_id > p_after and m.created_at <= p_until
+      and m.event_type = c.event_type and (m.replaces_id is null or m.created_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    order by k.message_id limit p_limit;
+  elsif c.kind = 'campaign' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.campaign_id = c.campaign_id and k.message_id > p_after and m.created_at <= p_until
+      and (c.covers_until is null or m.created_at <= c.covers_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    order by k.message_id limit p_limit;
+  elsif p_open then
+    return query
+    select w.* from (
+      select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, null::boolean
+      from sendledger.outbound_message m
+      where m.state in ('pending', 'retry') and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
+        and (c.message_class is null or m.message_class = c.message_class) and (m.replaces_id is null or m.created_at <= c.created_at)
+      union all
+      select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, true
+      from sendledger.submission s
+      join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
+      where s.state = 'open' and (c.message_class is null or s.message_class = c.message_class)
+        and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+    ) w
+    limit p_limit;
+  else
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, false
+    from sendledger.submission s
+    join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
+    where s.state = 'marked' and (c.message_class is null or s.message_class = c.message_class)
+      and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+    union all
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, false
+    from sendledger.outbound_message m
+    where m.state = 'unknown' and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
+      and (c.message_class is null or m.message_class = c.message_class) and (m.replaces_id is null or m.created_at <= c.created_at);
+  end if;
 end
 $function$;
 -- owner sendledger_owner
@@ -688,6 +930,7 @@ declare
   item record;
   winner record;
   a sendledger.enqueue_answer;
+  codes bigint[] := '{}';
 begin
   for item in
     with given as materialized (
@@ -783,8 +1026,8 @@ begin
     ), good as materialized (
       select n.*, nextval('sendledger.message_id_seq') as mid from numbered n where n.problem is null and n.turn = 1
     ), won as (
-      insert into sendledger.message_key (tenant_id, business_key, message_id, message_created_at, content_hash)
-      select g.tenant_id, g.business_key, g.mid, g.at, g.content_hash from good g order by g.tenant_id, g.business_key
+      insert into sendledger.message_key (tenant_id, business_key, message_id, message_created_at, content_hash, event_id, campaign_id)
+      select g.tenant_id, g.business_key, g.mid, g.at, g.content_hash, g.event_id, g.campaign_id from good g order by g.tenant_id, g.business_key
       on conflict do nothing
       returning message_id
     ), made as (
@@ -818,6 +1061,7 @@ begin
       a.message_created_at := to_char(item.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
       a.attempt_key := item.attempt_key::text;
       a.lane := item.route_id::text || '.' || item.message_class;
+      if item.message_class = 'otp' then codes := codes || item.id; end if;
     else
       -- A second statement, because the first one's snapshot cannot see a winner that committed while it waited. One table at
       -- a time, by its whole key: joined, and without nested loops, it would read the table.
@@ -835,6 +1079,7 @@ begin
     end if;
     return next a;
   end loop;
+  if cardinality(codes) > 0 then perform sendledger.supersede_codes(codes, date_trunc('milliseconds', now())); end if;
 end
 $function$;
 -- owner sendledger_owner
@@ -848,6 +1093,40 @@ begin
   for i in 0..p_ahead loop
     perform sendledger.create_month(((now() at time zone 'UTC')::date + make_interval(months => i))::date);
   end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.find_messages(p_tenant text, p_message_id bigint, p_business_key text, p_event_type text, p_event_id text, p_limit integer)
+ RETURNS TABLE(id text, created_at timestamp with time zone, business_key text, attempt_key text, replaces_id text, event_type text, event_id text, campaign_id text, channel text, message_class text, recipient text, state text, state_reason text, attempt_count integer, due_at timestamp with time zone, submit_by timestamp with time zone, scheduled_for timestamp with time zone, submitted_at timestamp with time zone, delivered_at timestamp with time zone, provider text, provider_txn_id text, provider_message_id text, provider_status_code text, provider_cause text, billable_units integer, cost text, cost_currency text, cost_source text, conflict boolean)
+ LANGUAGE plpgsql
+ STABLE SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+AS $function$
+begin
+  return query
+  with found as materialized (
+    select m.id, m.created_at, m.business_key, null::sendledger.message_state as last_state from sendledger.outbound_message m
+    where m.id = p_message_id and m.tenant_id = p_tenant
+    union all
+    select k.message_id, k.message_created_at, k.business_key, k.last_state from sendledger.message_key k
+    where k.tenant_id = p_tenant and k.business_key = p_business_key
+    union all
+    (select k.message_id, k.message_created_at, k.business_key, k.last_state from sendledger.message_key k
+    where k.tenant_id = p_tenant and k.event_id = p_event_id order by k.message_id limit p_limit)
+  )
+  select f.id::text, f.created_at::timestamptz, f.business_key, m.attempt_key::text, m.replaces_id::text, m.event_type, m.event_id, m.campaign_id,
+    m.channel::text, m.message_class::text, m.recipient, coalesce(m.state, f.last_state)::text, m.state_reason, m.attempt_count::integer, m.due_at, m.submit_by,
+    m.scheduled_for, m.submitted_at, m.delivered_at, m.provider, m.provider_txn_id::text, m.provider_message_id::text,
+    m.provider_status_code, m.provider_cause, m.billable_units::integer, m.cost::text, m.cost_currency::text, m.cost_source::text, m.conflict
+  from found f
+  left join sendledger.outbound_message m on m.id = f.id and m.created_at = f.created_at
+  where p_event_type is null or m.event_type = p_event_type
+  order by f.id
+  limit p_limit;
 end
 $function$;
 -- owner sendledger_owner
@@ -901,13 +1180,40 @@ CREATE OR REPLACE FUNCTION sendledger.lock_keys_of(p_ids bigint[], p_from timest
  SECURITY DEFINER
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
 AS $function$
+declare
+  tenants text[];
+  keys text[];
 begin
+  select array_agg(distinct m.tenant_id), array_agg(m.business_key) into tenants, keys from sendledger.outbound_message m
+  where m.id = any (p_ids) and m.created_at >= p_from and m.created_at <= p_to;
+  -- Nothing is joined where a lock is waited for: with a join of the two, Postgres 18.4 answers "compressed pglz data is corrupt"
+  -- now and then when the key has moved on meanwhile.
   perform from sendledger.message_key k
-  join (select m.tenant_id, m.business_key from sendledger.outbound_message m
-    where m.id = any (p_ids) and m.created_at >= p_from and m.created_at <= p_to) x
-    on x.tenant_id = k.tenant_id and x.business_key = k.business_key
+  where k.tenant_id = any (tenants) and k.business_key = any (keys)
   order by k.tenant_id, k.business_key
-  for update of k;
+  for update;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.record_cancellation(p_tenant text, p_kind text, p_message_id bigint, p_business_key text, p_event_type text, p_event_id text, p_campaign_id text, p_class sendledger.message_class, p_covers_until timestamp with time zone, p_who text, p_why text, p_first bigint)
+ RETURNS sendledger.cancellation
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  c sendledger.cancellation;
+begin
+  if p_kind = 'message' and not exists (select from sendledger.outbound_message m where m.id = p_message_id and m.tenant_id = p_tenant) then
+    return null;
+  end if;
+  insert into sendledger.cancellation (tenant_id, kind, message_id, business_key, event_type, event_id, campaign_id, message_class,
+    covers_until, requested_by, reason, created_at)
+  values (p_tenant, p_kind, p_message_id, p_business_key, p_event_type, p_event_id, p_campaign_id, p_class,
+    case p_kind when 'campaign' then p_covers_until when 'tenant' then coalesce(p_covers_until, clock_timestamp()) end, p_who, p_why,
+    coalesce((select f.created_at from sendledger.cancellation f where f.id = p_first and f.tenant_id = p_tenant), now()))
+  returning * into c;
+  return c;
 end
 $function$;
 -- owner sendledger_owner
@@ -1059,7 +1365,17 @@ begin
     -- or recovered may have been accepted without a known cost.
     when not coalesce(p_may_duplicate, false)
       and ((m.state <> 'failed' and (m.cost is not null or m.submitted_at is not null or m.cost_source is not null))
-        or m.conflict or m.billed_after_close_at is not null)
+        or m.conflict or m.billed_after_close_at is not null
+        -- Or what it replaces did after all. What replays by itself is stopped by the cancellation that such evidence writes.
+        or (not p_automatic and exists (
+          with recursive before as (
+            select o.id, o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+            from sendledger.outbound_message o where o.id = m.replaces_id and o.created_at = m.replaces_created_at
+            union all
+            select o.id, o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+            from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+          )
+          select from before b where b.state = 'delivered' or b.conflict or b.billed_after_close_at is not null)))
       then 'may_duplicate'
     when p_automatic and m.on_proven_absent <> 'replay' then 'stopped'
     when p_automatic and m.submit_by <= clock_timestamp() then 'too_late'
@@ -1090,7 +1406,7 @@ begin
     when 'superseded' then 'it is a historic duplicate'
     when 'open' then 'it is still ' || m.state
     when 'redacted' then 'its text was removed'
-    when 'may_duplicate' then 'it was accepted and may have arrived; say that a duplicate is acceptable, and why'
+    when 'may_duplicate' then 'it, or what it replaces, was accepted and may have arrived; say that a duplicate is acceptable, and why'
     when 'stopped' then 'its sender wants no second attempt by itself'
     when 'too_late' then 'its submit_by has passed, or lies before its schedule'
     when 'cancelled' then 'it was cancelled'
@@ -1137,6 +1453,112 @@ begin
   return a;
 end
 $function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.supersede_codes(p_ids bigint[], p_created_at timestamp with time zone)
+ RETURNS void
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_nestloop TO 'on'
+ SET enable_seqscan TO 'off'
+ SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
+AS $function$
+declare
+  newest bigint[];
+  tenants text[];
+  recipients text[];
+  purposes text[];
+  older bigint[];
+  o_from timestamptz;
+  o_to timestamptz;
+  held bigint[];
+  h_from timestamptz;
+  h_to timestamptz;
+  given_back bigint[];
+  left_over integer;
+  turn bigint;
+  patience timestamptz := clock_timestamp() + interval '300 ms';
+begin
+  -- Of two in one call the later one is the newer.
+  select array_agg(n.id), array_agg(n.tenant_id), array_agg(n.recipient), array_agg(n.event_type)
+  into newest, tenants, recipients, purposes
+  from (
+    select distinct on (m.tenant_id, m.recipient, m.event_type) m.id, m.tenant_id, m.recipient, m.event_type
+    from sendledger.outbound_message m
+    where m.id = any (p_ids) and m.created_at = p_created_at
+    order by m.tenant_id, m.recipient, m.event_type, array_position(p_ids, m.id) desc
+  ) n;
+
+  if cardinality(newest) <= 32 then
+    for turn in
+      select distinct hashtextextended(sendledger.key_part(x.t) || sendledger.key_part(x.r) || sendledger.key_part(x.p), 7202611) as h
+      from unnest(tenants, recipients, purposes) as x(t, r, p) order by h
+    loop
+      while not pg_try_advisory_xact_lock(turn) loop
+        exit when clock_timestamp() > patience;
+        perform pg_sleep(0.003);
+      end loop;
+    end loop;
+  end if;
+
+  select array_agg(m.id), min(m.created_at), max(m.created_at) into older, o_from, o_to
+  from sendledger.outbound_message m
+  where m.recipient = any (recipients) and m.message_class = 'otp' and m.state in ('pending', 'retry', 'claimed')
+    and m.id <> all (newest)
+    and (m.tenant_id, m.recipient, m.event_type) in (select x.t, x.r, x.p from unnest(tenants, recipients, purposes) as x(t, r, p));
+  if older is null then
+    return;
+  end if;
+
+  patience := clock_timestamp() + interval '100 ms';
+  loop
+    select array_agg(m.submission_id), min(m.submission_created_at), max(m.submission_created_at) into held, h_from, h_to
+    from sendledger.outbound_message m
+    where m.id = any (older) and m.created_at >= o_from and m.created_at <= o_to and m.state::text = 'claimed';
+    if held is not null then
+      -- The submission first; a code has it to itself.
+      with locked as materialized (
+        select s.id from sendledger.submission s
+        where s.id = any (held) and s.created_at >= h_from and s.created_at <= h_to and s.state::text = 'open'
+        order by s.id
+        for update skip locked
+      ), closed as (
+        update sendledger.submission s set state = 'released'
+        where s.id = any (array(select l.id from locked l)) and s.created_at >= h_from and s.created_at <= h_to and s.state::text = 'open'
+        returning s.id
+      )
+      select array_agg(x.id) into given_back from closed x;
+      update sendledger.outbound_message m
+      set state = 'pending', submission_id = null, submission_created_at = null, updated_at = now()
+      where m.submission_id = any (given_back) and m.state = 'claimed';
+    end if;
+
+    with free as materialized (
+      select m.id from sendledger.outbound_message m
+      where m.id = any (older) and m.created_at >= o_from and m.created_at <= o_to and m.state::text in ('pending', 'retry')
+      order by m.id
+      for update skip locked
+    )
+    update sendledger.outbound_message m set state = 'cancelled', state_reason = 'superseded_by_newer_code', updated_at = now()
+    where m.id = any (array(select f.id from free f)) and m.created_at >= o_from and m.created_at <= o_to and m.state::text in ('pending', 'retry');
+
+    -- A claim that was under way is over in a moment, and what it claimed can be released then.
+    select count(*) into left_over
+    from sendledger.outbound_message m
+    left join sendledger.submission s on s.id = m.submission_id and s.created_at = m.submission_created_at
+    where m.id = any (older) and m.created_at >= o_from and m.created_at <= o_to
+      and (m.state::text in ('pending', 'retry') or (m.state::text = 'claimed' and s.state::text = 'open'));
+    exit when left_over = 0 or clock_timestamp() > patience;
+    perform pg_sleep(0.003);
+  end loop;
+
+  insert into sendledger.cancellation (tenant_id, kind, message_id, requested_by, reason)
+  select m.tenant_id, 'message', m.id, 'sendledger', 'superseded_by_newer_code' from sendledger.outbound_message m
+  where m.id = any (older) and m.created_at >= o_from and m.created_at <= o_to and m.state::text in ('pending', 'retry', 'claimed')
+    and not exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id);
+end
+$function$;
 
 comment on column sendledger.route.hold is 'Nothing of this route is marked while set. Whoever sets it writes this row, so that a mark waits for it or sees it.';
 
@@ -1144,9 +1566,21 @@ grant execute on function sendledger.business_key(text,text,text,text,text,text,
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_reconcile;
+grant execute on function sendledger.cancel_answer(text,bigint,integer) to sendledger_cli;
+grant execute on function sendledger.cancel_answer(text,bigint,integer) to sendledger_ops;
+grant execute on function sendledger.cancel_answer(text,bigint,integer) to sendledger_producer;
+grant execute on function sendledger.cancel_preview(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone) to sendledger_cli;
+grant execute on function sendledger.cancel_preview(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone) to sendledger_ops;
+grant execute on function sendledger.cancel_preview(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone) to sendledger_producer;
+grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_cli;
+grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_ops;
+grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_producer;
 grant execute on function sendledger.enqueue(json) to sendledger_cli;
 grant execute on function sendledger.enqueue(json) to sendledger_producer;
 grant execute on function sendledger.ensure_months(integer) to sendledger_reconcile;
+grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_cli;
+grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_ops;
+grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_producer;
 grant execute on function sendledger.key_part(text) to sendledger_cli;
 grant execute on function sendledger.key_part(text) to sendledger_import;
 grant execute on function sendledger.key_part(text) to sendledger_producer;
@@ -1156,6 +1590,9 @@ grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time z
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_ops;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_reconcile;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_submit;
+grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_cli;
+grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_ops;
+grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_producer;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_backfill;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_cli;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_ops;
@@ -1342,6 +1779,7 @@ grant update on column sendledger.delivery_receipt.applied_at to sendledger_back
 grant update on column sendledger.delivery_receipt.applied_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.cause_class to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.cause_class to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.cause_class to sendledger_submit;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.conflict to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.hint to sendledger_backfill;
@@ -1356,6 +1794,7 @@ grant update on column sendledger.delivery_receipt.next_look_at to sendledger_ba
 grant update on column sendledger.delivery_receipt.next_look_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.status to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.status to sendledger_reconcile;
+grant update on column sendledger.delivery_receipt.status to sendledger_submit;
 grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
 grant update on column sendledger.outbound_message.billable_units to sendledger_cli;
 grant update on column sendledger.outbound_message.billable_units to sendledger_ops;
@@ -1476,6 +1915,7 @@ grant update on column sendledger.route.probe_at to sendledger_submit;
 grant update on column sendledger.route.probes to sendledger_backfill;
 grant update on column sendledger.route.probes to sendledger_reconcile;
 grant update on column sendledger.route.probes to sendledger_submit;
+grant update on column sendledger.route.throttled_until to sendledger_submit;
 grant update on column sendledger.route.updated_at to sendledger_backfill;
 grant update on column sendledger.route.updated_at to sendledger_reconcile;
 grant update on column sendledger.route.updated_at to sendledger_submit;
@@ -1516,6 +1956,7 @@ grant update on column sendledger.worker.last_seen_at to sendledger_backfill;
 grant update on column sendledger.worker.last_seen_at to sendledger_claim;
 grant update on column sendledger.worker.last_seen_at to sendledger_reconcile;
 grant update on column sendledger.worker.last_seen_at to sendledger_submit;
+grant update on column sendledger.worker.limiter to sendledger_submit;
 grant update on table sendledger.audit to sendledger_reconcile;
 grant update on table sendledger.lane to sendledger_cli;
 grant update on table sendledger.message_template to sendledger_cli;

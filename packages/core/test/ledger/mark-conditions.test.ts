@@ -38,6 +38,7 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
       `update sendledger.lane set paused_at = now() where route_id = $1 and message_class = 'transactional'`,
       [c.scene.routeId],
     ),
+  'the provider told the route to wait': route(`throttled_until = clock_timestamp() + interval '1 h'`),
   'the breaker is open': route(`breaker_state = 'open', breaker_opened_at = now(), probe_at = 'infinity'`),
   'the breaker is open and this is no probe, though one is due': route(
     `breaker_state = 'open', breaker_opened_at = now(), probe_at = now() - interval '1 s'`,

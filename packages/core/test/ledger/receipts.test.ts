@@ -93,7 +93,7 @@ function expected(start: MessageState, sequence: readonly ReceiptStatus[]) {
 
 const WORDS = ['open', 'delivered', 'failed'] as const;
 
-describe('every order and doubling of open, delivered and failed (FC-26)', () => {
+describe('every order and doubling of open, delivered and failed (FC-26, FC-27)', () => {
   for (const start of ['submitted', 'unknown'] as const)
     for (const how of ['one by one', 'in one call'] as const)
       test(`from ${start}, ${how}`, async ({ database: { pool } }) => {

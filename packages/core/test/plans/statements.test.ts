@@ -4,6 +4,8 @@ import { describe, expect } from 'vitest';
 import {
   applyOutcomes,
   applyReceipts,
+  type CancelTarget,
+  cancelCovered,
   cancelOnce,
   claim,
   classGauges,
@@ -15,8 +17,10 @@ import {
   lanesWithWork,
   markNextIn,
   noteCorrelation,
+  type OwnTransaction,
   ownedIds,
   PICK_DUE,
+  previewCancellation,
   type RowRef,
   recordReceipts,
   release,
@@ -460,6 +464,64 @@ test('enqueue, and the guard behind a claim: no large partition is read from end
   } finally {
     await client.query('rollback');
     client.release();
+  }
+});
+
+/** Inside of functions too: what is read of closed months would show in the counters. */
+describe('a cancellation, its answer and its preview read what they cover, and no history', () => {
+  const targets: Readonly<Record<string, { target: CancelTarget; tenantId: string; covers: number; reads: number }>> = {
+    'by message': { target: { kind: 'message', messageId: '' }, tenantId: 'big', covers: 1, reads: 200 },
+    'by key': { target: { kind: 'key', businessKey: 'waiting-10' }, tenantId: 'big', covers: 1, reads: 200 },
+    'by event': {
+      target: { kind: 'event', eventType: 'order', eventId: 'e' },
+      tenantId: 'big',
+      covers: 10_000,
+      reads: 100_000,
+    },
+    'by campaign': { target: { kind: 'campaign', campaignId: 'spring' }, tenantId: 'big', covers: 500, reads: 10_000 },
+    // What waits of all tenants is read, a few times over.
+    'of a tenant': { target: { kind: 'tenant' }, tenantId: 't7', covers: 20, reads: 150_000 },
+  };
+  for (const [what, { target, tenantId, covers, reads }] of Object.entries(targets))
+    test(what, async ({ ledger }) => {
+      const client = await ledger.pool.connect();
+      try {
+        await client.query('begin; set local plan_cache_mode = force_generic_plan');
+        // Every key of the ledger, as enqueue writes it; nothing is known of them to the planner.
+        await client.query(
+          `insert into sendledger.message_key (tenant_id, business_key, message_id, message_created_at, content_hash, event_id, campaign_id)
+           select m.tenant_id, m.business_key, m.id, m.created_at, '\\x00', m.event_id, case when m.id % 20 = 0 and m.state in ('pending', 'retry') then 'spring' end
+           from sendledger.outbound_message m on conflict do nothing`,
+        );
+        const [row] = await rowsOf<{ id: string }>(
+          client,
+          `select id from sendledger.outbound_message where tenant_id = 'big' and state = 'pending' limit 1`,
+        );
+        const wanted = target.kind === 'message' ? { ...target, messageId: row?.id ?? '' } : target;
+        const before = await rowsRead(client);
+        const preview = await previewCancellation(client, tenantId, wanted);
+        const own: OwnTransaction = (work) => work(client);
+        const report = await cancelCovered(own, { tenantId, target: wanted, by: 'test', why: 'test' }, { list: 5 });
+        const after = await rowsRead(client);
+        expect(preview.cancelled).toBeGreaterThanOrEqual(covers / 2);
+        expect(report.counts.cancelled).toBeGreaterThanOrEqual(covers / 2);
+        const read = [...after].map(([table, n]) => [table, n - (before.get(table) ?? 0)] as const);
+        const messages = read
+          .filter(([table]) => table.startsWith('outbound_message'))
+          .reduce((sum, [, n]) => sum + n, 0);
+        expect(messages).toBeLessThan(reads);
+      } finally {
+        await client.query('rollback');
+        client.release();
+      }
+    });
+
+  async function rowsRead(client: pg.PoolClient): Promise<Map<string, number>> {
+    const rows = await rowsOf<{ relname: string; rows: number }>(
+      client,
+      `select t.relname, (t.seq_tup_read + coalesce(t.idx_tup_fetch, 0))::int as rows from pg_stat_xact_user_tables t where t.schemaname = 'sendledger'`,
+    );
+    return new Map(rows.map((row) => [row.relname, row.rows]));
   }
 });
 

@@ -34,6 +34,11 @@ export const Route = defineEntity({
     clockOffsetMs: p.bigint('string').nullable(),
     clockPairs: p.integer(),
     clockSeenAt: p.datetime().nullable(),
+    ratePerSecond: p.decimal('string').nullable(),
+    rateUnit: p.text().$type<'requests' | 'recipients'>(),
+    burstSeconds: p.decimal('string'),
+    otpReserve: p.decimal('string'),
+    throttledUntil: p.datetime().nullable(),
     hold: p.boolean(),
     holdReason: p.text().nullable(),
     retiredAt: p.datetime().nullable(),
@@ -121,6 +126,7 @@ export const Worker = defineEntity({
     endedAt: p.datetime().nullable(),
     holdsFrom: p.datetime().nullable(),
     holdsSaidAt: p.datetime().nullable(),
+    limiter: p.text().$type<'redis' | 'own'>().nullable(),
   },
 });
 

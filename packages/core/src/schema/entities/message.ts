@@ -80,6 +80,8 @@ export const MessageKey = defineEntity({
     contentHash: p.blob(),
     forgetAfter: p.datetime().nullable(),
     lastState: p.text().$type<MessageState>().nullable(),
+    eventId: p.text().nullable(),
+    campaignId: p.text().nullable(),
   },
 });
 

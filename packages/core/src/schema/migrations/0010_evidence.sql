@@ -101,13 +101,18 @@ create type sendledger.replay_answer as (answer text, message_id text, message_c
 -- Keys before messages, as everywhere: whoever may replay rows in its own transaction locks their keys first of all.
 create function sendledger.lock_keys_of(p_ids bigint[], p_from timestamptz, p_to timestamptz) returns void
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $lock$
+declare
+  tenants text[];
+  keys text[];
 begin
+  select array_agg(distinct m.tenant_id), array_agg(m.business_key) into tenants, keys from sendledger.outbound_message m
+  where m.id = any (p_ids) and m.created_at >= p_from and m.created_at <= p_to;
+  -- Nothing is joined where a lock is waited for: with a join of the two, Postgres 18.4 answers "compressed pglz data is corrupt"
+  -- now and then when the key has moved on meanwhile.
   perform from sendledger.message_key k
-  join (select m.tenant_id, m.business_key from sendledger.outbound_message m
-    where m.id = any (p_ids) and m.created_at >= p_from and m.created_at <= p_to) x
-    on x.tenant_id = k.tenant_id and x.business_key = k.business_key
+  where k.tenant_id = any (tenants) and k.business_key = any (keys)
   order by k.tenant_id, k.business_key
-  for update of k;
+  for update;
 end
 $lock$;
 
@@ -160,7 +165,17 @@ begin
     -- or recovered may have been accepted without a known cost.
     when not coalesce(p_may_duplicate, false)
       and ((m.state <> 'failed' and (m.cost is not null or m.submitted_at is not null or m.cost_source is not null))
-        or m.conflict or m.billed_after_close_at is not null)
+        or m.conflict or m.billed_after_close_at is not null
+        -- Or what it replaces did after all. What replays by itself is stopped by the cancellation that such evidence writes.
+        or (not p_automatic and exists (
+          with recursive before as (
+            select o.id, o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+            from sendledger.outbound_message o where o.id = m.replaces_id and o.created_at = m.replaces_created_at
+            union all
+            select o.id, o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+            from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+          )
+          select from before b where b.state = 'delivered' or b.conflict or b.billed_after_close_at is not null)))
       then 'may_duplicate'
     when p_automatic and m.on_proven_absent <> 'replay' then 'stopped'
     when p_automatic and m.submit_by <= clock_timestamp() then 'too_late'
@@ -191,7 +206,7 @@ begin
     when 'superseded' then 'it is a historic duplicate'
     when 'open' then 'it is still ' || m.state
     when 'redacted' then 'its text was removed'
-    when 'may_duplicate' then 'it was accepted and may have arrived; say that a duplicate is acceptable, and why'
+    when 'may_duplicate' then 'it, or what it replaces, was accepted and may have arrived; say that a duplicate is acceptable, and why'
     when 'stopped' then 'its sender wants no second attempt by itself'
     when 'too_late' then 'its submit_by has passed, or lies before its schedule'
     when 'cancelled' then 'it was cancelled'
@@ -253,7 +268,7 @@ grant update (breaker_state, breaker_failures, breaker_opened_at, breaker_reason
 grant update (resolved_at, resolved_by, resolution, note, evidence) on sendledger.review_item to sendledger_claim, sendledger_submit, sendledger_reconcile, sendledger_backfill;
 grant insert, update (resolved_at, resolved_by, resolution, note, evidence) on sendledger.review_item to sendledger_cli, sendledger_ops;
 -- A late reply on a request that was settled meanwhile is kept as a receipt, and changes what it may.
-grant select, insert on sendledger.delivery_receipt to sendledger_submit;
+grant select, insert, update (status, cause_class) on sendledger.delivery_receipt to sendledger_submit;
 grant update (billed_after_close_at, conflict) on sendledger.outbound_message to sendledger_submit;
 grant update (hint, next_look_at, looks) on sendledger.delivery_receipt to sendledger_reconcile, sendledger_backfill;
 grant insert on sendledger.cancellation to sendledger_reconcile, sendledger_backfill;

@@ -1,0 +1,35 @@
+import type { CancelCounts, CancelReport } from '@sendledger/core/ledger';
+import { table } from './table.ts';
+import { count } from './words.ts';
+
+const sums = (counts: CancelCounts): string =>
+  `${count(counts.cancelled)} cancelled, ${count(counts.too_late)} too late, ${count(counts.unknown)} unknown`;
+
+/** What would become of them, in one line. */
+export function previewLine(counts: CancelCounts): string {
+  return `nothing was done; if it were: ${sums(counts)}`;
+}
+
+/** The sums, and below them the messages that were not cancelled. */
+export function cancelLines(report: CancelReport): string[] {
+  if (report.cancellationId === null) return ['There is no such message of this tenant. Nothing was written.'];
+  const until =
+    report.coversUntil === null ? '' : `; covers what was enqueued until ${report.coversUntil.toISOString()}`;
+  const lines = [
+    report.notFound
+      ? `cancellation ${report.cancellationId}: nothing is known by that name yet, and what comes is covered${until}`
+      : `cancellation ${report.cancellationId}: ${sums(report.counts)}${until}`,
+  ];
+  const left = report.rows.filter((row) => row.outcome !== 'cancelled');
+  if (left.length === 0) return lines;
+  lines.push(
+    '',
+    table(
+      ['ID', 'OUTCOME', 'HELD BY THE PROVIDER UNTIL'],
+      left.map((row) => [row.id, row.outcome, row.heldUntil?.toISOString() ?? '']),
+    ),
+  );
+  const others = report.counts.too_late + report.counts.unknown - left.length;
+  if (others > 0) lines.push(`and ${count(others)} more; --list names more of them`);
+  return lines;
+}
