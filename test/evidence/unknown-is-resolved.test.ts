@@ -4,6 +4,8 @@ import { describe, expect } from 'vitest';
 import { World, type WorldOptions } from './world.ts';
 
 const TO = '919812345678';
+/** Somebody else's number, sent to by another system that uses the account. */
+const STRANGER = '919811111111';
 const OTHERS = ['919800000001', '919800000002', '919800000003'] as const;
 
 /** Messages that the provider accepts and answers, before and after what the test is about: what absence is measured by. */
@@ -182,6 +184,40 @@ describe('a request that was refused before its reply was lost', () => {
       name: "the provider's clock is in another zone, five and a half hours away",
       says: ['clock_off'],
       options: { sim: { zone: 'UTC' }, routeZone: 'Asia/Kolkata' },
+    },
+    {
+      name: 'a record names no readable number: it may be this one',
+      says: ['loose_records'],
+      options: { tamper: (record) => (record.recipient === STRANGER ? { ...record, recipient: null } : record) },
+      before: true,
+      prepare: (world) => world.stranger(STRANGER),
+    },
+    {
+      name: 'a record of that number names a sender spelt otherwise',
+      says: ['loose_records'],
+      options: {
+        tamper: (record) =>
+          record.recipient === STRANGER ? { ...record, recipient: TO, senderId: 'VM-SHOPIN' } : record,
+      },
+      prepare: (world) => world.stranger(STRANGER),
+    },
+    {
+      name: 'a receipt of that number waits, and matches nothing yet',
+      says: ['receipt_waiting'],
+      prepare: (world) =>
+        world.database.pool.query(
+          `insert into sendledger.delivery_receipt (dedupe_hash, route_id, source, recipient, status_word, status, hint, next_look_at)
+           values ('\\x01', $1, 'push', $2, 'x', 'open', true, 'infinity')`,
+          [world.routeId, TO],
+        ),
+    },
+    {
+      name: 'our own reply named a transaction',
+      says: ['transaction_named'],
+      prepare: (world) =>
+        world.database.pool.query(
+          `update sendledger.submission set provider_txn_id = '6305583318236810379' where state = 'ambiguous'`,
+        ),
     },
     {
       name: "the provider's clock is not known",

@@ -12,7 +12,13 @@ import {
   rowsOf,
   wakePolls,
 } from '@sendledger/core/ledger';
-import { type Adapter, createSmsGatewayCenter, readClocks, startSendBudget } from '@sendledger/gateway';
+import {
+  type Adapter,
+  createSmsGatewayCenter,
+  type ProviderRecord,
+  readClocks,
+  startSendBudget,
+} from '@sendledger/gateway';
 import { type GatewaySim, type GatewaySimOptions, startGatewaySim } from '@sendledger/gateway-sim';
 import type { TestDatabase } from '@sendledger/local';
 import { createLog, createWakeUps, Registry } from '@sendledger/worker';
@@ -31,6 +37,8 @@ export interface WorldOptions {
   readonly routeZone?: string;
   /** Recipients up to which each is asked for by itself. */
   readonly filteredReads?: number;
+  /** What becomes of each record of the report by days on its way to us; null: it is not in it. */
+  readonly tamper?: (record: ProviderRecord) => ProviderRecord | null;
 }
 
 /** A message on its way: the row and the request it went out with. */
@@ -51,6 +59,7 @@ export class World {
   readonly #worker: string;
   readonly #impatient: Adapter;
   readonly #reader: ReportReader;
+  readonly #resolver: UnknownResolver;
 
   private constructor(parts: {
     sim: GatewaySim;
@@ -61,6 +70,7 @@ export class World {
     worker: string;
     keeper: ReceiptKeeper;
     reader: ReportReader;
+    resolver: UnknownResolver;
   }) {
     this.sim = parts.sim;
     this.database = parts.database;
@@ -70,6 +80,7 @@ export class World {
     this.#worker = parts.worker;
     this.keeper = parts.keeper;
     this.#reader = parts.reader;
+    this.#resolver = parts.resolver;
   }
 
   static async open(database: TestDatabase, options: WorldOptions = {}): Promise<World> {
@@ -84,7 +95,13 @@ export class World {
     if (options.routeZone !== undefined)
       await pool.query('update sendledger.route set provider_zone = $1', [options.routeZone]);
     const account = { baseUrl: sim.url, userid: 'demo', password: 'demopassword' };
-    const adapter = createSmsGatewayCenter(account);
+    const real = createSmsGatewayCenter(account);
+    const tamper = options.tamper ?? ((record: ProviderRecord) => record);
+    const adapter: Adapter = {
+      ...real,
+      reportByDays: (question, onPage, signal) =>
+        real.reportByDays(question, (page) => onPage(page.flatMap((record) => tamper(record) ?? [])), signal),
+    };
     const impatient = createSmsGatewayCenter({
       ...account,
       timeouts: { lookup: 100, connect: 100, secureConnect: 100, response: 300, request: 400 },
@@ -102,10 +119,10 @@ export class World {
     };
     const adapters = new Map([['smsgatewaycenter/default', adapter]]);
     const keeper = new ReceiptKeeper(context);
-    const resolver = new UnknownResolver(context, adapters, { filteredReads: options.filteredReads ?? 20 }, keeper);
-    const policy = { concurrency: 2, pauseMs: 0, longestPauseMs: 0 };
+    const policy = { concurrency: 2, pauseMs: 0, longestPauseMs: 0, filteredReads: options.filteredReads ?? 20 };
+    const resolver = new UnknownResolver(context, adapters, policy, keeper);
     const reader = new ReportReader(context, adapters, policy, keeper, resolver);
-    return new World({ sim, database, adapter, impatient, routeId, worker: worker.id, keeper, reader });
+    return new World({ sim, database, adapter, impatient, routeId, worker: worker.id, keeper, reader, resolver });
   }
 
   /** Enqueues, claims and marks one message, and makes its request. `patience: short`: it gives up on a reply after 0.3 s. */
@@ -161,6 +178,22 @@ export class World {
     await durably(this.database.pool, (sql) => applyOutcomes(sql, [judged]));
   }
 
+  /** Another system sends through the same account. */
+  async stranger(to: string): Promise<void> {
+    const form = new URLSearchParams({
+      userid: 'demo',
+      password: 'demopassword',
+      sendMethod: 'quick',
+      mobile: to,
+      msg: 'from somebody else',
+      senderid: 'OTHERS',
+      msgType: 'text',
+      output: 'json',
+    });
+    const reply = await fetch(`${this.sim.url}/SMSApi/send`, { method: 'POST', body: form });
+    await reply.text();
+  }
+
   /** The worker ends, so that nobody can still hold a request of it. */
   async workerEnds(): Promise<void> {
     await endWorker(this.database.pool, this.#worker);
@@ -169,6 +202,7 @@ export class World {
   /** One round of reconcile over everything whose look is due. */
   async look(): Promise<void> {
     await this.#reader.round();
+    await this.#resolver.round();
   }
 
   /** Somebody says that there is news, as a push would: the report is due at once, also where nobody reads it any more. */

@@ -7,8 +7,9 @@ const TELL_EVERY_MS = 60_000;
 const LONGEST_REASON = 200;
 
 /**
- * Asks each account whether it would let anything pass: with bad credentials or an empty balance every send is a refusal, so the
- * breakers of its routes open before one is made. Nothing is closed here: that a send succeeds is for the probe to find out.
+ * Asks each account whether it would let anything pass: with bad credentials or an empty prepaid balance every send is a refusal,
+ * so the breakers of its routes open before one is made. Only a clear answer opens them: an error that is not known to be about
+ * the account may be about this call alone, and the sends pass. Nothing is closed here: that a send succeeds is for the probe to find out.
  *
  * @param adapters by `provider/account`
  */

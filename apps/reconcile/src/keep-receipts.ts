@@ -11,7 +11,6 @@ import {
   recordReceipts,
   resolveReviewOf,
   sweepCancelled,
-  wakePolls,
 } from '@sendledger/core/ledger';
 import type { ProviderRecord } from '@sendledger/gateway';
 import { type AppContext, Counter } from '@sendledger/worker';
@@ -32,8 +31,8 @@ export const ANSWERED_BY_EVIDENCE = ['correlation_ambiguous', 'absence_not_prove
 
 /**
  * The one way of a receipt, wherever it came from: stored first and applied after, in two transactions. A crash between them
- * loses nothing, because what is stored and not applied is looked at again. What an applied receipt asks for (a poll, the end of
- * a successor, the provider's clock) follows the commit.
+ * loses nothing, because what is stored and not applied is looked at again. What an applied receipt asks for (the end of a
+ * successor, the provider's clock) follows the commit.
  */
 export class ReceiptKeeper {
   readonly #context: AppContext;
@@ -98,15 +97,14 @@ export class ReceiptKeeper {
     this.#effects.inc({ effect: 'proven' }, applied.proven);
     this.#effects.inc({ effect: 'conflict' }, applied.conflicts);
     this.#effects.inc({ effect: 'billed_after_close' }, applied.billed);
-    this.#effects.inc({ effect: 'hint' }, applied.hinted.length);
+    this.#effects.inc({ effect: 'hint' }, applied.hinted);
     await this.#follow(origin, applied);
     return applied;
   }
 
   async #follow(origin: ReceiptOrigin, applied: AppliedReceipts): Promise<void> {
     const { pool, log } = this.#context;
-    // Each by itself: none of them is evidence, and the next look makes up for what is missed here.
-    await this.#try('poll_not_woken', () => durably(pool, (sql) => wakePolls(sql, applied.hinted)));
+    // Each by itself: none of them is evidence. A successor that is missed here is found by the sweep.
     for (const successor of applied.successors)
       await this.#try('successor_not_cancelled', async () => {
         const answer = await sweepCancelled(pool, successor);

@@ -40,8 +40,13 @@ await runApp('reconcile', read, async (context) => {
   const resolver = new UnknownResolver(
     context,
     adapters,
-    { filteredReads: settings.SENDLEDGER_FILTERED_READS },
+    {
+      filteredReads: settings.SENDLEDGER_FILTERED_READS,
+      pauseMs: settings.SENDLEDGER_REPORT_PAUSE_MS,
+      longestPauseMs: settings.SENDLEDGER_REPORT_LONGEST_PAUSE_MS,
+    },
     keeper,
+    () => resolving.touch(),
   );
   const reader = new ReportReader(
     context,
@@ -54,6 +59,7 @@ await runApp('reconcile', read, async (context) => {
     keeper,
     resolver,
   );
+  const resolving: Loop = new Loop('resolver', settings.SENDLEDGER_POLL_INTERVAL_MS, log, resolver.round);
   const reports = new Loop('reports', settings.SENDLEDGER_POLL_INTERVAL_MS, log, reader.round);
   const upkeep = new Loop(
     'upkeep',
@@ -81,7 +87,8 @@ await runApp('reconcile', read, async (context) => {
   const account = new Loop('account', settings.SENDLEDGER_ACCOUNT_INTERVAL_MS, log, accountRound(context, adapters));
   const push = await startPushEndpoint(context, settings, adapters, keeper);
   return {
-    loops: [sweep, reports, upkeep, audits, waiting, account, ...push.loops],
+    loops: [sweep, reports, resolving, upkeep, audits, waiting, account, ...push.loops],
+    stopping: () => resolver.stop(),
     rest: async () => {
       await push.rest();
       adapter.close();

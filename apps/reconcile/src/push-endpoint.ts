@@ -4,6 +4,7 @@ import type { ReceiptKeeper } from './keep-receipts.ts';
 import { PushIntake } from './push-intake.ts';
 import { PushOutage } from './push-outage.ts';
 import { PushServer } from './push-server.ts';
+import { UnreadPushes } from './push-unread.ts';
 
 export interface PushSettings {
   /** Undefined: no pushes are taken. */
@@ -33,7 +34,8 @@ export async function startPushEndpoint(
   if (port === undefined || secret === undefined) return { loops: [], rest: async () => undefined };
   const accounts = [...adapters.keys()];
   const outage = new PushOutage(context, accounts);
-  const intake = new PushIntake(context, keeper, outage, {
+  const unread = new UnreadPushes(context);
+  const intake = new PushIntake(context, keeper, outage, unread, {
     storeWithinMs: settings.SENDLEDGER_PUSH_STORE_WITHIN_MS,
     storesAtOnce: STORES_AT_ONCE,
   });
@@ -47,7 +49,10 @@ export async function startPushEndpoint(
   // The path without its last part: whoever has that may push.
   context.log.info({ url, paths: accounts.map((account) => `/push/${account}/…`) }, 'push_listening');
   return {
-    loops: [new Loop('push outage', settings.SENDLEDGER_POLL_INTERVAL_MS, context.log, outage.round)],
+    loops: [
+      new Loop('push outage', settings.SENDLEDGER_POLL_INTERVAL_MS, context.log, outage.round),
+      new Loop('unread pushes', settings.SENDLEDGER_POLL_INTERVAL_MS, context.log, unread.round),
+    ],
     rest: () => server.close(),
   };
 }

@@ -5,6 +5,7 @@ import { type AccountRoute, routeOfAccount } from './account-route.ts';
 import { isRefusalOfData, lostToAnother } from './database-says.ts';
 import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import type { PushOutage } from './push-outage.ts';
+import type { UnreadPushes } from './push-unread.ts';
 
 /** `unavailable`: not on disk, as far as we know; the provider is asked to come again. */
 export type PushResult = 'stored' | 'unreadable' | 'unavailable';
@@ -32,6 +33,7 @@ export class PushIntake {
   readonly #context: AppContext;
   readonly #keeper: Pick<ReceiptKeeper, 'store' | 'apply'>;
   readonly #outage: Pick<PushOutage, 'refused'>;
+  readonly #unread: Pick<UnreadPushes, 'saw'>;
   readonly #policy: IntakePolicy;
   readonly #routes = new Map<string, { readonly route: AccountRoute; readonly until: number }>();
   readonly #appliers = new Map<string, Batcher<readonly Buffer[]>>();
@@ -45,11 +47,13 @@ export class PushIntake {
     context: AppContext,
     keeper: Pick<ReceiptKeeper, 'store' | 'apply'>,
     outage: Pick<PushOutage, 'refused'>,
+    unread: Pick<UnreadPushes, 'saw'>,
     policy: IntakePolicy,
   ) {
     this.#context = context;
     this.#keeper = keeper;
     this.#outage = outage;
+    this.#unread = unread;
     this.#policy = policy;
   }
 
@@ -61,7 +65,9 @@ export class PushIntake {
     const answer = adapter.readPush(push, zone);
     if (answer.kind === 'unreadable') {
       // Portals try an address with a bare request and take nothing but a 200.
-      log.warn({ provider: adapter.provider, bytes: push.body.byteLength, detail: answer.detail }, 'push_unreadable');
+      if (push.body.byteLength === 0 && push.query.size === 0)
+        log.info({ provider: adapter.provider, account }, 'push_empty');
+      else this.#unread.saw(`${adapter.provider}/${account}`, answer.detail, push.body.byteLength);
       return 'unreadable';
     }
     if (this.#storing >= this.#policy.storesAtOnce) return this.#unavailable('too many at once');
@@ -86,6 +92,11 @@ export class PushIntake {
     // It goes on, and holds its place until it has ended; what it stores is applied like any other.
     this.#failedAt = performance.now();
     return this.#unavailable('the database is slow');
+  }
+
+  /** One whose body is longer than what is read of any: it is refused, and nothing of it is kept. */
+  tooLong(account: string, adapter: Adapter): void {
+    this.#unread.saw(`${adapter.provider}/${account}`, 'the body is too long', null);
   }
 
   async #store(

@@ -1,4 +1,4 @@
-import { durably, wakeAwaited } from '@sendledger/core/ledger';
+import { wakeSpread } from '@sendledger/core/ledger';
 import type { AppContext, Round } from '@sendledger/worker';
 
 /** What a window counts beyond its first refusal, and how far the database's clock may be ahead of ours. */
@@ -7,13 +7,11 @@ const MARGIN_MS = 60_000;
 const QUIET_MS = 2_000;
 /** In one that does not end, what is awaited is woken this often. */
 const WAKE_AGAIN_MS = 60_000;
-const WAKEN_AT_ONCE = 1_000;
-/** Polls that end meanwhile are planned anew and could be woken for ever. */
-const MOST_BATCHES = 10_000;
 
 /**
  * The span of time in which pushes were refused, and so may be lost: some providers try again, some never do. When it is over,
- * every report that its accounts still await is due at once, so that polling finds what pushing lost.
+ * every report that its accounts still await is due soon, so that polling finds what pushing lost: spread over a time that grows
+ * with their number, or new unknowns would wait behind them all.
  *
  * A window stands open when the process starts: what was pushed while nobody listened is not known either. Every start therefore
  * wakes what is awaited once, and of several processes each does; a poll is free and wakes nothing twice at the same moment.
@@ -65,15 +63,8 @@ export class PushOutage {
   };
 
   async #wake(): Promise<number> {
-    const until = new Date(Date.now() + MARGIN_MS);
-    let woken = 0;
-    for (let batch = 0; batch < MOST_BATCHES; batch++) {
-      const some = await durably(this.#context.pool, (sql) => wakeAwaited(sql, this.#accounts, until, WAKEN_AT_ONCE));
-      woken += some;
-      if (some < WAKEN_AT_ONCE) return woken;
-    }
-    this.#context.log.warn({ woken }, 'push_outage_polls_left');
-    return woken;
+    const before = new Date(Date.now() + MARGIN_MS);
+    return (await wakeSpread(this.#context.pool, this.#accounts, before)).woken;
   }
 
   #end(): void {

@@ -51,7 +51,7 @@ const STATUS: Readonly<Record<Exclude<PushAnswered, 'refused'>, number>> = {
 export class PushServer {
   readonly #server: Server;
   readonly #adapters: ReadonlyMap<string, Adapter>;
-  readonly #intake: Pick<PushIntake, 'take'>;
+  readonly #intake: Pick<PushIntake, 'take' | 'tooLong'>;
   readonly #options: PushServerOptions;
   readonly #answers: Counter<'answer'>;
   readonly #reading = new Set<IncomingMessage>();
@@ -62,7 +62,7 @@ export class PushServer {
   constructor(
     registry: Registry,
     adapters: ReadonlyMap<string, Adapter>,
-    intake: Pick<PushIntake, 'take'>,
+    intake: Pick<PushIntake, 'take' | 'tooLong'>,
     options: PushServerOptions,
   ) {
     this.#adapters = adapters;
@@ -123,7 +123,10 @@ export class PushServer {
     const body = await readBody(request, this.#options.bodyLimit);
     this.#reading.delete(request);
     if (body === 'gone') return;
-    if (body === 'too_long') return this.#answer(response, 'refused', 413);
+    if (body === 'too_long') {
+      this.#intake.tooLong(path.account, adapter);
+      return this.#answer(response, 'refused', 413);
+    }
     const result = await this.#intake.take(path.account, adapter, {
       contentType: request.headers['content-type'] ?? null,
       query: path.query,

@@ -3,10 +3,9 @@ import type { Adapter, ProviderRecord } from '@sendledger/gateway';
 
 /** What one read of the account's days shows about a few recipients, and about what is known to be in it. */
 export interface DaysRead {
-  readonly startedAtMs: number;
   /** All pages, of everybody: only such a read can say that something is absent. */
   readonly whole: boolean;
-  /** Records of the recipients that were asked about. */
+  /** Records of the recipients that were asked about, and those that name no readable number. */
   readonly records: readonly ProviderRecord[];
   /** Of what is known to be accepted, what the report shows; its key is {@link knownKey}. */
   readonly shown: ReadonlySet<string>;
@@ -32,6 +31,9 @@ export interface DaysRequest {
   /** Everybody's records, and not one question a recipient. */
   readonly whole: boolean;
   readonly known: readonly KnownAccepted[];
+  /** Called with each page: a long read is not a stuck one. */
+  readonly alive: () => void;
+  readonly signal: AbortSignal;
 }
 
 /** Reads the days; null where some page could not be read. Only what is asked about is kept of what may be a million records. */
@@ -39,7 +41,6 @@ export async function readDays(
   adapter: Adapter,
   request: DaysRequest,
 ): Promise<DaysRead | { readonly unavailable: string }> {
-  const startedAtMs = Date.now();
   const { zone, recipients, whole } = request;
   const days = { ...daysAround(zone, request.fromMs, request.toMs), zone };
   const records: ProviderRecord[] = [];
@@ -49,8 +50,10 @@ export async function readDays(
   );
   const shown = new Set<string>();
   const onPage = (page: readonly ProviderRecord[]) => {
+    request.alive();
     for (const record of page) {
-      if (record.recipient !== null && recipients.has(record.recipient)) records.push(record);
+      // A record of a masked or mangled number may be anybody's.
+      if (record.recipient === null || recipients.has(record.recipient)) records.push(record);
       if (record.providerTxnId !== null && record.recipient !== null) {
         const key = knownKey({ providerTxnId: record.providerTxnId, recipient: record.recipient });
         if (wanted.has(key)) shown.add(key);
@@ -61,12 +64,12 @@ export async function readDays(
   };
   let complete = true;
   for (const recipient of whole ? [null] : recipients) {
-    const answer = await adapter.reportByDays({ ...days, recipient }, onPage);
+    const answer = await adapter.reportByDays({ ...days, recipient }, onPage, request.signal);
     if (answer.kind === 'unavailable') return { unavailable: answer.detail };
     complete &&= answer.complete;
     // A filtered read that is not complete may hide the second of two records, and make an ambiguous row look matched.
     if (!answer.complete && !whole) return { unavailable: `the report is not complete: ${answer.incompleteBecause}` };
   }
   if (whole && !complete) return { unavailable: 'the report of these days is not complete' };
-  return { startedAtMs, whole, records, shown };
+  return { whole, records, shown };
 }

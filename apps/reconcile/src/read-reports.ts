@@ -1,14 +1,7 @@
-import {
-  type DuePoll,
-  durably,
-  endPolls,
-  expireUnconfirmed,
-  RECEIPTS_AT_ONCE,
-  type ReceiptOrigin,
-  takeDuePolls,
-} from '@sendledger/core/ledger';
+import { type DuePoll, durably, RECEIPTS_AT_ONCE, type ReceiptOrigin, takeDuePolls } from '@sendledger/core/ledger';
 import type { Adapter, ReportAnswer } from '@sendledger/gateway';
 import { type AppContext, Batcher, Counter, type Round } from '@sendledger/worker';
+import { endLooks } from './end-looks.ts';
 import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import type { UnknownResolver } from './resolve-unknown.ts';
 
@@ -66,9 +59,15 @@ export class ReportReader {
     const { concurrency, pauseMs, longestPauseMs } = this.#policy;
     const limit = concurrency * LOOKS_A_READER;
     const due = await durably(this.#context.pool, (sql) =>
-      takeDuePolls(sql, { limit, firstMs: pauseMs, longestMs: longestPauseMs, accounts: [...this.#adapters.keys()] }),
+      takeDuePolls(sql, {
+        limit,
+        firstMs: pauseMs,
+        longestMs: longestPauseMs,
+        accounts: [...this.#adapters.keys()],
+        kind: 'by_id',
+      }),
     );
-    const queue = due.filter((poll) => poll.providerTxnId !== null);
+    const queue = [...due];
     // The next report is asked for while the last is written: what comes meanwhile is written together.
     const writing: Promise<void>[] = [];
     const reader = async () => {
@@ -79,12 +78,8 @@ export class ReportReader {
     };
     await Promise.all(Array.from({ length: Math.min(concurrency, due.length) }, reader));
     await Promise.all(writing);
-    // After the reports: what they settled needs no further look.
-    const unseen = await this.#resolver.resolve(due);
-    const withoutId = due.filter((poll) => poll.providerTxnId === null);
-    this.#reads.inc({ answer: 'no_id' }, withoutId.length);
-    // Their last look is the resolver's; where it could not look, they wait for the next one.
-    await this.#end(withoutId.filter((poll) => !unseen.has(poll.id)));
+    // What these reports did not settle is searched for, in a loop of its own: a long search holds up no receipt.
+    this.#resolver.add(due);
     return due.length >= limit ? 'more' : due.length > 0 ? 'some' : 'none';
   };
 
@@ -130,23 +125,14 @@ export class ReportReader {
     );
     const total = await this.#keeper.keep(origin, records);
     const polls = looks.map(({ poll }) => poll);
-    const expired = await this.#end(polls);
-    log.info({ route: origin.routeId, reports: polls.length, ...total, expired }, 'reports_read');
-  }
-
-  /** After the last look: rows whose window is over expire, and submissions without an open row are polled no more. */
-  async #end(polls: readonly DuePoll[]): Promise<number> {
-    if (polls.length === 0) return 0;
-    const { pool } = this.#context;
-    // Apart from what follows: the submission comes before its messages in the order of locks.
-    const expired = await durably(pool, (sql) =>
-      expireUnconfirmed(
-        sql,
-        polls.map((poll) => poll.id),
-      ),
+    // Rows that a short report does not show are not thereby without a receipt.
+    const doubtful = looks.filter(({ answer }) => answer.kind === 'records' && !answer.coversAll);
+    const expired = await endLooks(
+      this.#context.pool,
+      polls,
+      doubtful.map(({ poll }) => poll.id),
     );
-    await durably(pool, (sql) => endPolls(sql, polls));
-    return expired;
+    log.info({ route: origin.routeId, reports: polls.length, ...total, expired }, 'reports_read');
   }
 }
 

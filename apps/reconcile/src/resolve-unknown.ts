@@ -11,6 +11,7 @@ import {
   type DuePoll,
   durably,
   knownAccepted,
+  MOST_KNOWN,
   noteCorrelation,
   openReview,
   ownedIds,
@@ -20,11 +21,15 @@ import {
   resolveReviewOf,
   routeClock,
   settleAsNotSent,
+  takeDuePolls,
+  takeWatched,
   type UnresolvedRow,
   unresolvedRows,
+  waitingReceiptsOf,
 } from '@sendledger/core/ledger';
 import type { Adapter, ProviderRecord } from '@sendledger/gateway';
-import { type AppContext, Counter } from '@sendledger/worker';
+import { type AppContext, Counter, type Round } from '@sendledger/worker';
+import { endLooks } from './end-looks.ts';
 import { ANSWERED_BY_EVIDENCE, type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import { movedLine } from './moved-line.ts';
 import { type DaysRead, knownKey, readDays } from './read-days.ts';
@@ -32,13 +37,22 @@ import { type DaysRead, knownKey, readDays } from './read-days.ts';
 export interface ResolverPolicy {
   /** More recipients than this at once are looked for in one read of everybody's records. */
   readonly filteredReads: number;
+  /** Pause after the first look at a submission; it doubles with each. */
+  readonly pauseMs: number;
+  readonly longestPauseMs: number;
 }
 
-/** Rows resolved together: those of one account whose requests lie within a few hours of each other. */
-const SPAN_MS = 6 * 3_600_000;
+/** Rows resolved together: those of one account whose requests lie within an hour of each other. */
+const SPAN_MS = 3_600_000;
 /** Before and after a request, within which other requests are known to have been accepted "around it". */
 const AROUND_MS = 3_600_000;
 const ROWS_AT_ONCE = 500;
+
+/** The account and route that a look is made for. */
+type Asked = Pick<DuePoll, 'routeId' | 'provider' | 'account' | 'zone'>;
+
+/** Stands for the number of a record that names none: it fits no row, and stands against the absence of each. */
+const NOBODY = '';
 
 type Record = LooseRecord & { readonly source: ProviderRecord };
 
@@ -61,14 +75,21 @@ export class UnknownResolver {
   readonly #policy: ResolverPolicy;
   readonly #keeper: ReceiptKeeper;
   readonly #verdicts: Counter<'verdict'>;
+  /** Submissions whose report was read since the last round. */
+  readonly #read = new Map<string, DuePoll>();
+  readonly #stopping = new AbortController();
+  readonly #alive: () => void;
 
+  /** @param alive called while a long search moves on */
   constructor(
     context: AppContext,
     adapters: ReadonlyMap<string, Adapter>,
     policy: ResolverPolicy,
     keeper: ReceiptKeeper,
+    alive: () => void = () => undefined,
   ) {
     this.#context = context;
+    this.#alive = alive;
     this.#adapters = adapters;
     this.#policy = policy;
     this.#keeper = keeper;
@@ -80,12 +101,46 @@ export class UnknownResolver {
     });
   }
 
-  /** Resolves what is unresolved under these submissions, whose looks are due. Answers those it could not look after. */
-  async resolve(due: readonly DuePoll[]): Promise<ReadonlySet<string>> {
+  /** Submissions whose report was read, and may not have settled all of their rows. */
+  add(polls: readonly DuePoll[]): void {
+    for (const poll of polls) if (this.#read.size < ROWS_AT_ONCE) this.#read.set(poll.id, poll);
+  }
+
+  /** A shutdown does not wait for a long read. */
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  /** One round: what has no id to ask by, what the reports left open, and what was called absent and is looked for again. */
+  round = async (): Promise<Round> => {
+    const { pool } = this.#context;
+    const accounts = [...this.#adapters.keys()];
+    const { pauseMs, longestPauseMs } = this.#policy;
+    const limits = { limit: ROWS_AT_ONCE, firstMs: pauseMs, longestMs: longestPauseMs, accounts };
+    const due = await durably(pool, (sql) => takeDuePolls(sql, { ...limits, kind: 'without_id' }));
+    const read = [...this.#read.values()];
+    this.#read.clear();
+    const unseen = await this.#resolve([...due, ...read]);
+    // Their last look is this one; where it could not be made, they wait for the next.
+    await endLooks(
+      pool,
+      due.filter((poll) => !unseen.has(poll.id)),
+    );
+    const watched = await durably(pool, (sql) => takeWatched(sql, ROWS_AT_ONCE, accounts));
+    for (const [, of] of Map.groupBy(watched, (row) => `${row.provider}/${row.account} ${row.zone}`))
+      for (const near of inSpans(of)) {
+        const [first] = near;
+        if (first !== undefined) await this.#tryNear(first, near);
+      }
+    return due.length >= ROWS_AT_ONCE ? 'more' : due.length + watched.length > 0 ? 'some' : 'none';
+  };
+
+  /** Answers the submissions that it could not look after. */
+  async #resolve(polls: readonly DuePoll[]): Promise<ReadonlySet<string>> {
     const unseen = new Set<string>();
-    const rows = await unresolvedRows(this.#context.sql, due);
+    const rows = await unresolvedRows(this.#context.sql, polls);
     if (rows.length === 0) return unseen;
-    const pollOf = new Map(due.map((poll) => [poll.id, poll]));
+    const pollOf = new Map(polls.map((poll) => [poll.id, poll]));
     const accounts = Map.groupBy(rows, (row) => {
       const poll = pollOf.get(row.submission.id);
       return `${poll?.provider}/${poll?.account} ${poll?.zone}`;
@@ -95,20 +150,24 @@ export class UnknownResolver {
         const [first] = near;
         const poll = first && pollOf.get(first.submission.id);
         if (poll === undefined) continue;
-        let looked = false;
-        try {
-          looked = await this.#resolveNear(poll, near);
-        } catch (err) {
-          // The next look starts from what is there then.
-          this.#context.log.error({ err, route: poll.routeId }, 'resolver_failed');
-        }
-        if (!looked) for (const row of near) unseen.add(row.submission.id);
+        if (!(await this.#tryNear(poll, near))) for (const row of near) unseen.add(row.submission.id);
       }
     return unseen;
   }
 
+  async #tryNear(asked: Asked, near: readonly UnresolvedRow[]): Promise<boolean> {
+    this.#alive();
+    try {
+      return await this.#resolveNear(asked, near);
+    } catch (err) {
+      // The next look starts from what is there then.
+      this.#context.log.error({ err, route: asked.routeId }, 'resolver_failed');
+      return false;
+    }
+  }
+
   /** Answers whether the report could be read, or there is none. */
-  async #resolveNear(poll: DuePoll, rows: readonly UnresolvedRow[]): Promise<boolean> {
+  async #resolveNear(poll: Asked, rows: readonly UnresolvedRow[]): Promise<boolean> {
     const { sql, log } = this.#context;
     const account = { provider: poll.provider, account: poll.account };
     const adapter = this.#adapters.get(`${poll.provider}/${poll.account}`);
@@ -124,13 +183,22 @@ export class UnknownResolver {
     const toMs = Math.max(...[...windows.values()].map((w) => w.toMs));
     const recipients = new Set(rows.map((row) => row.recipient));
     // Absence is worth asking for only where it could be proven: then everybody's records are read, once for all.
-    const settled = rows.filter((row) => row.state === 'unknown' && isSettled(row, Date.now()));
+    const settled = rows.filter((row) => row.state === 'unknown' && isSettled(row));
     const whole = settled.length > 0 || recipients.size > this.#policy.filteredReads;
     const accepted =
       settled.length === 0
         ? []
         : await knownAccepted(this.#context.pool, account, ...around(settled.map((row) => row.requestedAt.getTime())));
-    const read = await readDays(adapter, { zone: poll.zone, fromMs, toMs, recipients, whole, known: accepted });
+    const read = await readDays(adapter, {
+      zone: poll.zone,
+      fromMs,
+      toMs,
+      recipients,
+      whole,
+      known: accepted,
+      alive: this.#alive,
+      signal: this.#stopping.signal,
+    });
     if ('unavailable' in read) {
       this.#verdicts.inc({ verdict: 'unavailable' }, rows.length);
       log.warn({ route: poll.routeId, detail: read.unavailable }, 'report_unavailable');
@@ -156,13 +224,18 @@ export class UnknownResolver {
       requested.map((row) => asRequested(row, known)),
       loose,
     );
+    const waiting = await waitingReceiptsOf(
+      sql,
+      settled.map((row) => row.recipient),
+      new Date(fromMs),
+    );
     const verdicts = rows.flatMap((row): Verdict[] => {
       const window = windows.get(row.id);
       const correlation = correlations.get(row.id);
       // A row that is no longer there has moved meanwhile.
       if (window === undefined || correlation === undefined) return [];
       const windowMs = window.toMs - window.fromMs;
-      const doubts = correlation.kind === 'not_found' ? doubtsOf(row, read, accepted, loose, clock) : [];
+      const doubts = correlation.kind === 'not_found' ? doubtsOf(row, read, accepted, loose, clock, waiting) : [];
       return [{ row, correlation, windowMs, doubts }];
     });
     await this.#apply(poll, verdicts, requested);
@@ -188,43 +261,51 @@ export class UnknownResolver {
       owned: records.filter(isOurs),
       loose: records.flatMap((source) => {
         const { recipient } = source;
-        if (recipient === null || isOurs(source)) return [];
+        if (isOurs(source)) return [];
         const atMs = source.submittedAt === null ? null : source.submittedAt.getTime() - offsetMs;
-        return [{ recipient, senderId: source.senderId, atMs, source }];
+        return [{ recipient: recipient ?? NOBODY, senderId: source.senderId, atMs, source }];
       }),
     };
   }
 
-  async #apply(poll: DuePoll, verdicts: readonly Verdict[], requested: readonly RequestedMessage[]): Promise<void> {
-    const origin = originOf(poll);
-    for (const { row, correlation, windowMs } of verdicts) {
-      if (correlation.kind !== 'matched') continue;
-      await this.#keeper.keep(origin, [toReceipt(correlation.record.source, row)]);
+  async #apply(poll: Asked, verdicts: readonly Verdict[], requested: readonly RequestedMessage[]): Promise<void> {
+    for (const verdict of verdicts)
+      try {
+        await this.#applyOne(poll, verdict, requested);
+      } catch (err) {
+        // One row that cannot be written keeps none of the others waiting.
+        const { attemptKey } = verdict.row;
+        this.#context.log.error(
+          { err, attempt_key: attemptKey, verdict: verdict.correlation.kind },
+          'verdict_not_written',
+        );
+      }
+  }
+
+  async #applyOne(poll: Asked, verdict: Verdict, requested: readonly RequestedMessage[]): Promise<void> {
+    const { row, correlation, windowMs, doubts } = verdict;
+    if (correlation.kind === 'matched') {
+      await this.#keeper.keep(originOf(poll), [toReceipt(correlation.record.source, row)]);
       await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'matched', windowMs));
       this.#say(row, 'matched');
+      return;
     }
-    for (const verdict of verdicts) {
-      const { row, correlation, windowMs } = verdict;
-      if (correlation.kind !== 'ambiguous' || row.state !== 'unknown') continue;
+    if (row.state !== 'unknown') return;
+    if (correlation.kind === 'ambiguous') {
       await durably(this.#context.pool, async (sql) => {
         await noteCorrelation(sql, [row], 'ambiguous', windowMs);
-        // A row of the set whose own id is still to come explains a record; then this is no question for a person yet.
+        // A row of the set whose own id is still to come explains a record; and a report that lags will show more of them.
         const set = requested.filter((other) => correlation.rows.includes(other.id));
         if (set.some((other) => other.providerTxnId !== null && other.state === 'submitted')) return;
-        await openReview(sql, ambiguousItem(poll, row, correlation, set));
+        if (correlation.together || isSettled(row)) await openReview(sql, ambiguousItem(poll, row, correlation, set));
       });
       this.#say(row, 'ambiguous');
+      return;
     }
-    const absent = verdicts.filter((v) => v.correlation.kind === 'not_found' && v.row.state === 'unknown');
-    for (const { row, windowMs, doubts } of absent) {
-      if (doubts.length > 0) {
-        await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'not_found', windowMs));
-        this.#say(row, 'not_found', doubts);
-        if (isOverdue(row) || doubts.some((doubt) => LASTING.has(doubt))) await this.#doubt([row], doubts);
-        continue;
-      }
-      await this.#fail(row, windowMs);
-    }
+    if (doubts.length === 0) return this.#fail(row, windowMs);
+    await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'not_found', windowMs));
+    this.#say(row, 'not_found', doubts);
+    if (isOverdue(row) || doubts.some((doubt) => LASTING.has(doubt))) await this.#doubt([row], doubts);
   }
 
   /** Proven absent: failed, and sent again in the same transaction where its sender wants that. */
@@ -268,7 +349,7 @@ export class UnknownResolver {
   /** A provider without a report: only a person can say, or the recipient's own answer. */
   async #leaveToPeople(rows: readonly UnresolvedRow[]): Promise<void> {
     for (const row of rows)
-      if (row.state === 'unknown' && isSettled(row, Date.now()))
+      if (row.state === 'unknown' && isSettled(row))
         await durably(this.#context.pool, (sql) =>
           openReview(sql, {
             kind: 'no_report_to_ask',
@@ -295,7 +376,7 @@ const DAY_MS = 86_400_000;
 /** Doubts that no later look takes away by itself. */
 const LASTING: ReadonlySet<AbsenceDoubt> = new Set(['loose_records', 'clock_off']);
 
-const originOf = (poll: DuePoll) => ({
+const originOf = (poll: Asked) => ({
   routeId: poll.routeId,
   provider: poll.provider,
   account: poll.account,
@@ -303,9 +384,9 @@ const originOf = (poll: DuePoll) => ({
 });
 
 /** Settled for so long that a person should look: a lagging report or a busy worker had its time. */
-const isOverdue = (row: UnresolvedRow) => Date.now() >= row.settlesFrom.getTime() + 2 * row.settleMs;
+const isOverdue = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFrom.getTime() + 2 * row.settleMs;
 
-const isSettled = (row: UnresolvedRow, nowMs: number) => nowMs >= row.settlesFrom.getTime() + row.settleMs;
+const isSettled = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFrom.getTime() + row.settleMs;
 
 const around = (instants: readonly number[]): [Date, Date] => [
   new Date(Math.min(...instants) - AROUND_MS),
@@ -327,16 +408,21 @@ function doubtsOf(
   accepted: Awaited<ReturnType<typeof knownAccepted>>,
   loose: readonly Record[],
   clock: { readonly offsetMs: number | null; readonly pairs: number },
+  waiting: ReadonlyMap<string, number>,
 ): AbsenceDoubt[] {
   const at = row.requestedAt.getTime();
   const near = accepted.filter((k) => Math.abs(k.requestedAt.getTime() - at) <= AROUND_MS);
   return doubtsAboutAbsence({
-    readAtMs: read.startedAtMs,
+    readAtMs: row.askedAt.getTime(),
     complete: read.whole,
     knownBefore: near.filter((k) => k.requestedAt.getTime() < at).length,
     knownAfter: near.filter((k) => k.requestedAt.getTime() > at).length,
     knownMissing: near.filter((k) => !read.shown.has(knownKey(k))).length,
-    looseRecords: loose.filter((record) => record.recipient === row.recipient && sendersFit(record, row)).length,
+    // Whatever sender they name, since nobody promises that it comes back spelt as ours.
+    looseRecords: loose.filter((record) => record.recipient === row.recipient || record.recipient === NOBODY).length,
+    waitingReceipts: waiting.get(row.recipient) ?? 0,
+    transactionNamed: row.transactionNamed,
+    knownCut: accepted.length >= MOST_KNOWN,
     requestedAtMs: row.settlesFrom.getTime(),
     settleMs: row.settleMs,
     clockOffsetMs: clock.offsetMs,
@@ -345,11 +431,8 @@ function doubtsOf(
   });
 }
 
-const sendersFit = (record: Record, row: UnresolvedRow) =>
-  record.senderId === null || row.senderId === null || record.senderId.toUpperCase() === row.senderId.toUpperCase();
-
 function ambiguousItem(
-  poll: DuePoll,
+  poll: Asked,
   row: UnresolvedRow,
   found: Extract<Correlation<Record>, { kind: 'ambiguous' }>,
   set: readonly RequestedMessage[],
@@ -361,6 +444,7 @@ function ambiguousItem(
     message: row,
     submission: row.submission,
     once: true,
+    refresh: true,
     evidence: {
       attempt_key: row.attemptKey,
       rows: found.rows.length,
@@ -378,8 +462,8 @@ function ambiguousItem(
 }
 
 /** Rows whose requests lie close together, so that one read of a few days serves them all. */
-function* inSpans(rows: readonly UnresolvedRow[]): Generator<readonly UnresolvedRow[]> {
-  let span: UnresolvedRow[] = [];
+function* inSpans<R extends UnresolvedRow>(rows: readonly R[]): Generator<readonly R[]> {
+  let span: R[] = [];
   for (const row of rows.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime())) {
     const [first] = span;
     if (

@@ -1,4 +1,12 @@
-import { durably, expireUnsubmitted, type MovedRow, sweepMarkedLeases, sweepOpenLeases } from '@sendledger/core/ledger';
+import {
+  durably,
+  expireUnsubmitted,
+  type MovedRow,
+  sweepCancelled,
+  sweepMarkedLeases,
+  sweepOpenLeases,
+  unsweptCancellations,
+} from '@sendledger/core/ledger';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
 import { movedLine } from './moved-line.ts';
 
@@ -21,6 +29,11 @@ export function sweepRound(context: AppContext, batch: number): () => Promise<Ro
     const unknown: MovedRow[] = [];
     const lost = await durably(context.pool, (sql) => sweepMarkedLeases(sql, batch, (row) => unknown.push(row)));
     for (const row of unknown) context.log.error(movedLine(row), 'lease_lost');
+    for (const move of lost.breakers) context.log.warn(move, `breaker_${move.became}`);
+    for (const message of await unsweptCancellations(context.sql, batch)) {
+      const answer = await sweepCancelled(context.pool, message);
+      context.log.warn({ message: message.id, answer }, 'successor_cancelled');
+    }
     const late: MovedRow[] = [];
     const expired = await durably(context.pool, (sql) => expireUnsubmitted(sql, batch, (row) => late.push(row)));
     for (const row of late) context.log.warn(movedLine(row), 'expired_unsubmitted');

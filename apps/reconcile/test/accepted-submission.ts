@@ -123,12 +123,17 @@ export async function polledOf(pool: pg.Pool, routeId: string): Promise<Polled[]
 }
 
 /** Lets the next look be due, and the waiting for a receipt be over where that is wanted. */
-export async function passTime(pool: pg.Pool, routeId: string, receiptBy: 'still open' | 'over'): Promise<void> {
+export async function passTime(
+  pool: pg.Pool,
+  routeId: string,
+  receiptBy: 'still open' | 'just over' | 'over',
+): Promise<void> {
   await pool.query('update sendledger.submission set poll_at = now() where route_id = $1 and poll_at is not null', [
     routeId,
   ]);
-  if (receiptBy === 'over')
-    await pool.query(`update sendledger.outbound_message set receipt_by = now() - interval '1 s' where route_id = $1`, [
+  if (receiptBy !== 'still open')
+    await pool.query(`update sendledger.outbound_message set receipt_by = now() - $2::interval where route_id = $1`, [
       routeId,
+      receiptBy === 'over' ? '25 hours' : '1 second',
     ]);
 }

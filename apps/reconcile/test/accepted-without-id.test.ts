@@ -47,3 +47,20 @@ describe('a request that was accepted without an id', () => {
     expect(adapter.asked.filter((asked) => !asked.startsWith('days')).toSorted()).toEqual(['away', 'read']);
   });
 });
+
+test('a report that shows less than all recipients expires nobody for a day: it may come in pages', async ({
+  freshDatabase: { pool },
+}) => {
+  const route = await aRoute(pool, 'default');
+  await accepted(pool, route, 1, () => 'short');
+  const reader = await readerOf(
+    pool,
+    recordedReads(() => NOTHING_YET),
+  );
+  await passTime(pool, route, 'just over');
+  await reader.round();
+  expect(await polledOf(pool, route)).toMatchObject([{ state: 'submitted', due: false }]);
+  await passTime(pool, route, 'over');
+  await reader.round();
+  expect(await polledOf(pool, route)).toMatchObject([{ state: 'expired', due: null }]);
+});

@@ -6,6 +6,7 @@ import { ReceiptKeeper } from '../src/keep-receipts.ts';
 import { PushIntake } from '../src/push-intake.ts';
 import { PushOutage } from '../src/push-outage.ts';
 import { type Patience, PushServer } from '../src/push-server.ts';
+import { UnreadPushes } from '../src/push-unread.ts';
 import { contextOf } from './app-context.ts';
 
 export const SECRET = 'only-a-test-has-this_secret-0123456789';
@@ -45,6 +46,7 @@ export async function pushHere(
     adapter?: Adapter;
     keeper?: (real: ReceiptKeeper) => Pick<ReceiptKeeper, 'store' | 'apply'>;
     outage?: Pick<PushOutage, 'refused'>;
+    unread?: Pick<UnreadPushes, 'saw'>;
     storeWithinMs?: number;
     storesAtOnce?: number;
     bodyLimit?: number;
@@ -54,10 +56,16 @@ export async function pushHere(
   const context = await contextOf(pool);
   const keeper = new ReceiptKeeper(context);
   const outage = options.outage ?? new PushOutage(context, [ACCOUNT]);
-  const intake = new PushIntake(context, options.keeper?.(keeper) ?? keeper, outage, {
-    storeWithinMs: options.storeWithinMs ?? 60_000,
-    storesAtOnce: options.storesAtOnce ?? 64,
-  });
+  const intake = new PushIntake(
+    context,
+    options.keeper?.(keeper) ?? keeper,
+    outage,
+    options.unread ?? new UnreadPushes(context),
+    {
+      storeWithinMs: options.storeWithinMs ?? 60_000,
+      storesAtOnce: options.storesAtOnce ?? 64,
+    },
+  );
   const adapters = new Map([[ACCOUNT, options.adapter ?? pushAdapter()]]);
   const server = new PushServer(context.registry, adapters, intake, {
     host: '127.0.0.1',

@@ -1,4 +1,5 @@
 import type { Adapter } from '@sendledger/gateway';
+import type { Round } from '@sendledger/worker';
 import type pg from 'pg';
 import { ReceiptKeeper } from '../src/keep-receipts.ts';
 import { type ReportPolicy, ReportReader } from '../src/read-reports.ts';
@@ -7,15 +8,28 @@ import { contextOf } from './app-context.ts';
 
 const POLICY: ReportPolicy = { concurrency: 2, pauseMs: 600_000, longestPauseMs: 600_000 };
 
-/** The reader as the app puts it together, for one account. */
+/** The reader and the resolver as the app puts them together, for one account; a round of both. */
 export async function readerOf(
   pool: pg.Pool,
   adapter: Adapter,
   options: { policy?: ReportPolicy; filteredReads?: number; account?: string } = {},
-): Promise<ReportReader> {
+): Promise<{ round(): Promise<Round> }> {
   const context = await contextOf(pool);
   const adapters = new Map([[options.account ?? 'smsgatewaycenter/default', adapter]]);
   const keeper = new ReceiptKeeper(context);
-  const resolver = new UnknownResolver(context, adapters, { filteredReads: options.filteredReads ?? 20 }, keeper);
-  return new ReportReader(context, adapters, options.policy ?? POLICY, keeper, resolver);
+  const policy = options.policy ?? POLICY;
+  const { pauseMs, longestPauseMs } = policy;
+  const resolver = new UnknownResolver(
+    context,
+    adapters,
+    { filteredReads: options.filteredReads ?? 20, pauseMs, longestPauseMs },
+    keeper,
+  );
+  const reader = new ReportReader(context, adapters, policy, keeper, resolver);
+  return {
+    round: async () => {
+      const rounds = [await reader.round(), await resolver.round()];
+      return (['more', 'some'] as const).find((round) => rounds.includes(round)) ?? 'none';
+    },
+  };
 }

@@ -42,6 +42,8 @@ const SHORTEST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 5_000;
 /** The free call before a probe; a provider that hangs must not hold the probe longer than its first pause or two. */
 const ACCOUNT_DEADLINE_MS = 10_000;
+/** A free call that says nothing puts off so many probes; then one message is sent, since the call itself may be what is broken. */
+const PROBES_PUT_OFF = 3;
 
 /**
  * Marks and sends. A lane's marks are one transaction at a time and no more than there are free connections; each lane has
@@ -212,15 +214,23 @@ export class Submitter {
 
   async #askAndMark(lane: LaneWork, adapter: Adapter): Promise<void> {
     const { pool, log } = this.#context;
-    const account = await adapter.account(AbortSignal.timeout(ACCOUNT_DEADLINE_MS));
-    if (account.kind === 'ok' && !account.empty) {
+    const reason = await this.#whyPutOff(lane, adapter);
+    if (reason === null) {
       const sent = await this.#markLane(lane, adapter, 1, null);
       if (sent.length > 0) log.warn({ route: lane.routeId, message_class: lane.messageClass }, 'probe_sent');
       return;
     }
-    const reason = account.kind === 'ok' ? 'the balance is empty' : `the free call: ${account.detail}`;
     const deferred = await durably(pool, (sql) => deferProbe(sql, lane.routeId, reason));
     if (deferred) log.warn({ route: lane.routeId, reason }, 'probe_deferred');
+  }
+
+  /** Null: the probe leaves. A refused or an empty account is a clear answer, and puts it off for as long as it is given. */
+  async #whyPutOff(lane: LaneWork, adapter: Adapter): Promise<string | null> {
+    if (lane.probeForced) return null;
+    const account = await adapter.account(AbortSignal.timeout(ACCOUNT_DEADLINE_MS));
+    if (account.kind === 'ok') return account.empty ? 'the balance is empty' : null;
+    if (account.kind === 'unavailable' && lane.probes >= PROBES_PUT_OFF) return null;
+    return `the free call: ${account.detail}`;
   }
 
   #freeFor(lane: LaneWork): number {
@@ -304,7 +314,7 @@ export class Submitter {
       }
     }
     const judged = judgeOutcome(submission, outcome, this.#policy, Date.now());
-    await this.#batcher(laneName(submission.routeId, submission.messageClass)).add(judged);
+    await this.#batcher(submission).add(judged);
     await this.#review(submission, outcome);
     const labels = { message_class: submission.messageClass, outcome: judged.state };
     this.#outcomes.inc(labels);
@@ -312,14 +322,18 @@ export class Submitter {
     this.#log(submission, judged);
   }
 
-  #batcher(lane: string): Batcher<SubmissionOutcome> {
+  #batcher({ routeId, messageClass }: MarkedSubmission): Batcher<SubmissionOutcome> {
+    const lane = laneName(routeId, messageClass);
     const known = this.#batchers.get(lane);
     if (known !== undefined) return known;
     const batcher = new Batcher<SubmissionOutcome>(
       ROWS_A_FLIGHT,
       (outcome) => outcome.rows.length,
       async (outcomes) => {
-        const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes);
+        const applied = await writeOutcomes(this.#context.pool, this.#context.log, outcomes, {
+          routeId,
+          pollInMs: this.#policy.firstReportMs,
+        });
         if (applied.stale.length > 0) this.#context.log.warn({ submissions: applied.stale }, 'outcome_stale');
         for (const move of applied.breakers) this.#context.log.warn(move, `breaker_${move.became}`);
         for (const replayed of new Set(applied.replayed)) void this.#context.wakeUps.send('claim', replayed);

@@ -12,7 +12,17 @@ import type pg from 'pg';
 
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5_000;
+/** When what became of rows set apart is looked for first, where nobody says better. */
+const FIRST_LOOK_MS = 30_000;
 const NOTHING: AppliedOutcomes = { submissions: [], rows: 0, late: 0, stale: [], breakers: [], replayed: [] };
+
+/** What is said of an outcome that cannot be written as what it is. */
+export interface SetApart {
+  /** The route of all of them, whose breaker counts it as a failure; without it the outcome's own, where it names one. */
+  readonly routeId?: string;
+  /** When their fate is looked for first, where the outcome does not say. */
+  readonly pollInMs: number;
+}
 
 /**
  * Writes outcomes until they are written. A reply is evidence that nobody else has: a database that is away is waited for;
@@ -22,12 +32,13 @@ export async function writeOutcomes(
   pool: pg.Pool,
   log: Log,
   outcomes: readonly SubmissionOutcome[],
+  apart: SetApart = { pollInMs: FIRST_LOOK_MS },
 ): Promise<AppliedOutcomes> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
       return await durably(pool, (sql) => applyOutcomes(sql, outcomes));
     } catch (err) {
-      if (isAboutData(err)) return setApart(pool, log, outcomes, err);
+      if (isAboutData(err)) return setApart(pool, log, outcomes, apart, err);
       log.warn({ err, submissions: outcomes.length }, 'outcome_write_delayed');
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
@@ -44,12 +55,13 @@ async function setApart(
   pool: pg.Pool,
   log: Log,
   outcomes: readonly SubmissionOutcome[],
+  apart: SetApart,
   cause: unknown,
 ): Promise<AppliedOutcomes> {
   if (outcomes.length > 1) {
     const half = Math.ceil(outcomes.length / 2);
-    const first = await writeOutcomes(pool, log, outcomes.slice(0, half));
-    const second = await writeOutcomes(pool, log, outcomes.slice(half));
+    const first = await writeOutcomes(pool, log, outcomes.slice(0, half), apart);
+    const second = await writeOutcomes(pool, log, outcomes.slice(half), apart);
     return {
       submissions: [...first.submissions, ...second.submissions],
       rows: first.rows + second.rows,
@@ -66,19 +78,19 @@ async function setApart(
     try {
       return await durably(pool, (sql) => applyOutcomes(sql, [bare]));
     } catch (err) {
-      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
+      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare], apart);
     }
   }
   if (bare.state === 'accepted' && bare.rows.length > 1) {
     try {
       return await rowByRow(pool, log, bare);
     } catch (err) {
-      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare]);
+      if (!isAboutData(err)) return writeOutcomes(pool, log, [bare], apart);
     }
   }
   // Not even without the provider's words: the rows are unknown, and a person looks at what came. Should even that fail, the
   // lease ends the same way.
-  const settled = await durably(pool, (sql) => applyOutcomes(sql, [allUnknown(bare)])).catch(() => null);
+  const settled = await writeUnknown(pool, log, allUnknown(bare, apart));
   log.error({ err: cause, submission: outcome.id }, 'outcome_not_writable');
   const review = durably(pool, (sql) =>
     openReview(sql, {
@@ -120,17 +132,41 @@ async function rowByRow(pool: pg.Pool, log: Log, outcome: SubmissionOutcome): Pr
   return applied;
 }
 
-/** What is left to say when nothing else can be stored: nobody knows. */
-function allUnknown(outcome: SubmissionOutcome): SubmissionOutcome {
+/**
+ * With the transaction that the provider named, by which its report settles the rows; without it only where it is what cannot be
+ * stored. Null: not even that.
+ */
+async function writeUnknown(pool: pg.Pool, log: Log, unknown: SubmissionOutcome): Promise<AppliedOutcomes | null> {
+  const tries = unknown.providerTxnId === null ? [unknown] : [unknown, { ...unknown, providerTxnId: null }];
+  for (const outcome of tries)
+    // Not for ever, as elsewhere: the end of the lease says the same of the rows.
+    for (let pauseMs = FIRST_PAUSE_MS; pauseMs <= LONGEST_PAUSE_MS; pauseMs *= 2) {
+      try {
+        return await durably(pool, (sql) => applyOutcomes(sql, [outcome]));
+      } catch (err) {
+        log.warn({ err, submission: outcome.id, with_txn_id: outcome.providerTxnId !== null }, 'unknown_not_written');
+        if (isAboutData(err)) break;
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  return null;
+}
+
+/**
+ * What is left to say when nothing else can be stored: nobody knows, so it is looked for like any other. It counts as a failure of
+ * its route: a reply that is lost each time must stop the sending, whatever it said.
+ */
+function allUnknown(outcome: SubmissionOutcome, apart: SetApart): SubmissionOutcome {
+  const routeId = apart.routeId ?? outcome.breaker?.routeId ?? outcome.throttle?.routeId;
   return {
     ...outcome,
+    ...(routeId === undefined ? {} : { breaker: { routeId, sign: 'failure' as const } }),
     state: 'ambiguous',
     reason: 'outcome_not_writable',
     proof: null,
-    providerTxnId: null,
     statusCode: null,
     rawReply: null,
-    pollInMs: null,
+    pollInMs: outcome.pollInMs ?? apart.pollInMs,
     rows: outcome.rows.map((row) => ({
       ...row,
       to: 'unknown',

@@ -51,11 +51,43 @@ describe('the account', () => {
   it.each([
     ['flat', refusal('216', { reason: 'Invalid credentials' }), '216', 'Invalid credentials'],
     ['nested', nested(null, { status: 'error', code: 216, msg: 'Invalid credentials' }), '216', 'Invalid credentials'],
-    ['of a code that nobody has mapped', refusal('991'), '991', 'words'],
-    ['without a code', '{"status":"error"}', null, 'no reason given'],
   ])('is refused by an error: %s', async (_, body, code, detail) => {
     expect((await accountOf(body)).answer).toEqual({ kind: 'refused', code, detail });
     expect((await accountOf(body, 401)).answer).toMatchObject({ kind: 'refused' });
+  });
+
+  it.each([
+    ['of a code that nobody has mapped', refusal('991', { reason: `not ${USERID}` }), 'error 991: not [redacted]'],
+    ['of a known code that is about the request', refusal('147'), 'error 147: words'],
+    ['without a code', '{"status":"error"}', 'an error without a code: no reason given'],
+  ])('is unavailable, and not refused, after an error %s', async (_, body, detail) => {
+    for (const status of [200, 401])
+      expect((await accountOf(body, status)).answer).toEqual({ kind: 'unavailable', detail });
+  });
+
+  it('is refused by a code that was configured to be about the account, and by no other', async () => {
+    const server = await startProvider((_, response) => response.end(refusal('991')));
+    const mapped = (scope: 'account' | 'temporary') =>
+      adapterFor(server.url, {}, {}, { extraCodes: { '991': scope } }).account();
+    expect(await mapped('account')).toEqual({ kind: 'refused', code: '991', detail: 'words' });
+    expect(await mapped('temporary')).toMatchObject({ kind: 'unavailable' });
+  });
+
+  it.each([
+    ['1', true],
+    ['2', true],
+    [2, true],
+    ['3', false],
+    ['', false],
+    [null, false],
+    [undefined, false],
+  ])('of credit type %j with nothing on it is empty: %j', async (userCreditType, empty) => {
+    for (const smsBalance of ['0.00', '-12.5'])
+      expect((await accountOf(nested({ smsBalance, userCreditType }))).answer).toEqual({
+        kind: 'ok',
+        balance: smsBalance,
+        empty,
+      });
   });
 
   it('does not repeat a credential that the refusal quotes', async () => {

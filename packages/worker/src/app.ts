@@ -38,6 +38,8 @@ export interface RunningApp {
    * the wire is never called absent. Apps that send nothing have none.
    */
   holds?(): number | null;
+  /** Called on shutdown before the loops are stopped: ends what is long and can be done again. */
+  stopping?(): void;
   /**
    * Called on shutdown after the loops have stopped: lets requests in flight finish and gives back what was never marked.
    * `deadline` is aborted when there is no more time.
@@ -179,6 +181,7 @@ async function bringUp(
       process.exit(1);
     });
     try {
+      app?.stopping?.();
       await Promise.all(loops.map((loop) => loop.stop()));
       await rest?.(deadline);
       await endWorker(pool, worker.id);

@@ -36,6 +36,11 @@ export class Loop {
     this.#running ??= this.#run();
   }
 
+  /** Work that takes long says that it moves: a slow round is not a stuck one. */
+  touch(): void {
+    this.#lastRoundAt = Date.now();
+  }
+
   nudge(): void {
     this.#nudged = true;
     this.#wake?.();
@@ -48,7 +53,7 @@ export class Loop {
     await this.#running;
   }
 
-  /** Milliseconds since a round last ended; a number far above the poll interval means that the loop is stuck. */
+  /** Milliseconds since a round last ended, or said that it moves; a number far above the poll interval means that the loop is stuck. */
   get quietMs(): number {
     return Date.now() - this.#lastRoundAt;
   }

@@ -32,19 +32,24 @@ export function addBreakerCommands(route: Command, zone: (text: string) => strin
     .command('probe')
     .description('a breaker is open: let its next probe leave now')
     .argument('<name>', 'name of the route')
+    .option('--force', "do not ask the provider's free call first: it may be what is broken")
     .addHelpText(
       'after',
       `
 The provider's free call is asked first, then one message is sent; if it is answered, the breaker closes and the rest follows.
+With --force one message is sent whatever the free call would say.
 
-Example:
-  sendledger route probe main`,
+Examples:
+  sendledger route probe main
+  sendledger route probe main --force`,
     )
-    .action(async (name: string) => {
+    .action(async (name: string, options: { force?: boolean }) => {
+      const force = options.force === true;
       const open = await withDatabase(readSettings().databaseUrl, (pool) =>
-        durably(pool, async (sql) => probeNow(sql, await routeNamed(sql, name))),
+        durably(pool, async (sql) => probeNow(sql, await routeNamed(sql, name), { force })),
       );
-      data(open ? `the next probe of route ${name} is due now` : `the breaker of route ${name} is closed`);
+      const due = `the next probe of route ${name} is due now${force ? ', without the free call' : ''}`;
+      data(open ? due : `the breaker of route ${name} is closed`);
     });
   route
     .command('set')

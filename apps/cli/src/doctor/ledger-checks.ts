@@ -8,7 +8,9 @@ import {
   missingMonths,
   openReviewCounts,
   type RouteRow,
+  type SharedInstance,
   readDataset,
+  sharedInstances,
   type Sql,
   strayRows,
   whyNotSending,
@@ -160,12 +162,22 @@ async function sendingOf(sql: Sql, route: RouteRow, environment: string): Promis
 export async function workers(sql: Sql): Promise<Check[]> {
   const known = await aliveWorkers(sql, ALIVE_WITHIN_MS);
   const apps = [...new Set([...NEEDED_APPS, ...known.map((w) => w.app)])];
-  return apps.map((app) => {
+  const alive = apps.map((app) => {
     const found = known.find((w) => w.app === app);
     if (found !== undefined && found.alive > 0) return ok(`worker ${app}`, `${found.alive} alive`);
     const last = found === undefined ? 'never seen' : `last seen ${found.lastSeenAt.toISOString()}`;
     return warning(`worker ${app}`, `none alive (${last})`, `Start one: npm run start:${app}`);
   });
+  return [...alive, ...(await sharedInstances(sql)).map(nameShared)];
+}
+
+/** A newer process of the same name ends the older one in the books: its open requests then count as nobody's. */
+function nameShared({ app, instance, overlapping }: SharedInstance): Check {
+  return warning(
+    `instance ${instance}`,
+    `${overlapping} of app ${app} gave signs of life after a newer process took the same name: it counts as ended and may still send`,
+    'Give each process a SENDLEDGER_INSTANCE of its own, and let one end before its successor starts.',
+  );
 }
 
 export async function reviews(sql: Sql): Promise<Check> {

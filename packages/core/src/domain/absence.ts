@@ -9,8 +9,17 @@ export interface AbsenceFacts {
   readonly knownAfter: number;
   /** How many of those the report does not show. */
   readonly knownMissing: number;
-  /** Records of this recipient and sender in those days that no message of ours owns. */
+  /**
+   * Records in those days that no message of ours owns and that may be this one's: of this recipient, whatever sender they name,
+   * and those that name no readable number.
+   */
   readonly looseRecords: number;
+  /** Receipts of this recipient that came since the request and match nothing yet, hints included. */
+  readonly waitingReceipts: number;
+  /** Our own reply, unclear as it was, named a transaction. */
+  readonly transactionNamed: boolean;
+  /** More is known around the request than was compared. */
+  readonly knownCut: boolean;
   /** The later of mark and schedule. */
   readonly requestedAtMs: number;
   /** How long a record may be missing from the report after that. */
@@ -28,6 +37,9 @@ export type AbsenceDoubt =
   | 'nothing_known_after'
   | 'known_missing'
   | 'loose_records'
+  | 'receipt_waiting'
+  | 'transaction_named'
+  | 'known_cut'
   | 'not_settled'
   | 'clock_unknown'
   | 'clock_off'
@@ -49,7 +61,10 @@ export function doubtsAboutAbsence(facts: AbsenceFacts): AbsenceDoubt[] {
   // A report that lags shows what was before and not what came with or after.
   if (facts.knownAfter < 1) doubts.push('nothing_known_after');
   if (facts.knownMissing > 0) doubts.push('known_missing');
+  if (facts.knownCut) doubts.push('known_cut');
   if (facts.looseRecords > 0) doubts.push('loose_records');
+  if (facts.waitingReceipts > 0) doubts.push('receipt_waiting');
+  if (facts.transactionNamed) doubts.push('transaction_named');
   if (facts.readAtMs < facts.requestedAtMs + facts.settleMs) doubts.push('not_settled');
   if (facts.clockOffsetMs === null || facts.clockPairs < CLOCK_PAIRS_NEEDED) doubts.push('clock_unknown');
   else if (Math.abs(facts.clockOffsetMs) > CLOCK_TOLERANCE_MS) doubts.push('clock_off');

@@ -16,6 +16,11 @@ export type ReceiptVerdict =
    * message that nobody paid for yet; the state stands, and the money is set right.
    */
   | { readonly kind: 'conflict'; readonly bill: boolean }
+  /**
+   * The row is about to be sent again, and this shows that the try before was taken: it must not go out. The receipt is judged
+   * again when the row is out of the queue.
+   */
+  | { readonly kind: 'withdraw' }
   /** Not to be judged yet: our own reply is still out, or the word is unmapped. */
   | { readonly kind: 'wait' };
 
@@ -52,9 +57,11 @@ export function judgeReceipt(state: MessageState, status: ReceiptStatus, billed:
       return { kind: 'conflict', bill: !billed };
     case 'superseded':
       return { kind: 'conflict', bill: false };
-    case 'pending':
     case 'retry':
-      // Evidence for a row of ours that is not on the wire: an earlier attempt, or a mistake. A person looks.
+      // What was proven not sent, or refused for now, was taken after all. A refusal may be listed as failed, and costs nothing.
+      return status === 'failed' ? { kind: 'conflict', bill: false } : { kind: 'withdraw' };
+    case 'pending':
+      // Evidence for a row that was never on the wire is a mistake. A person looks.
       return { kind: 'conflict', bill: false };
   }
 }

@@ -1,8 +1,10 @@
 import { judgeReceipt } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
+import { applyHints } from './apply-hints.ts';
 import { billAfterClose } from './bill-after-close.ts';
 import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
 import { learnMessageIds } from './learn-message-ids.ts';
+import { markApplied } from './mark-applied.ts';
 import { lockUnapplied, matchReceipts, meansAnother, type StoredReceipt, type Target } from './match-receipts.ts';
 import { openReview } from './open-review.ts';
 import { postponeReceipts } from './postpone-receipts.ts';
@@ -10,8 +12,7 @@ import type { ReceiptOrigin } from './receipt-record.ts';
 import { dictionary } from './row-values.ts';
 import { settleAsSent } from './settle-unknown.ts';
 import { rowsOf, type Sql } from './sql.ts';
-import { cancelSuccessors } from './successors.ts';
-import { unresolvedSubmissionsOf } from './unresolved.ts';
+import { cancelSuccessors, withdraw } from './successors.ts';
 
 export interface AppliedReceipts {
   readonly delivered: number;
@@ -23,8 +24,8 @@ export interface AppliedReceipts {
   readonly billed: number;
   /** Receipts that match no row yet, or whose row is not ready for them. */
   readonly waiting: number;
-  /** Submissions whose report a hint says is worth reading now: wake their polls after the commit. */
-  readonly hinted: readonly RowRef[];
+  /** Hints that woke a poll. */
+  readonly hinted: number;
   /** Unsent successors of messages that arrived after all; their cancellation is a fact, to be swept after the commit. */
   readonly successors: readonly RowRef[];
   /** Rows that are no longer unknown because of these receipts. */
@@ -43,7 +44,7 @@ const NOTHING: AppliedReceipts = {
   conflicts: 0,
   billed: 0,
   waiting: 0,
-  hinted: [],
+  hinted: 0,
   successors: [],
   settled: [],
   clockOffsetsMs: [],
@@ -65,17 +66,24 @@ export async function applyReceipts(
   hashes: readonly Buffer[],
   moved: (row: MovedRow) => void = () => undefined,
 ): Promise<AppliedReceipts> {
-  const receipts = await lockUnapplied(sql, hashes);
-  if (receipts.length === 0) return NOTHING;
+  const unapplied = await lockUnapplied(sql, hashes);
+  if (unapplied.length === 0) return NOTHING;
+  // First, since they touch submissions and no message: a submission comes before its messages in the order of locks.
+  const hinted = await applyHints(
+    sql,
+    origin,
+    unapplied.filter((receipt) => receipt.hint),
+  );
+  const receipts = unapplied.filter((receipt) => !receipt.hint);
+  if (receipts.length === 0) return { ...NOTHING, ...hinted };
   const targets = await matchReceipts(sql, origin, receipts);
 
   const waiting: StoredReceipt[] = [];
   const accepted: Judged[] = [];
   const moves: (Judged & { to: 'delivered' | 'failed' })[] = [];
   const conflicting: (Judged & { bill: boolean })[] = [];
-  const hinted = new Map<string, RowRef>();
-  // Recipients of hints that name no id of ours: perhaps those of a row that waits to be resolved.
-  const foretold = new Set<string>();
+  // Rows that are about to be sent again, and were sent before.
+  const withdrawn: RowRef[] = [];
   const done: (Judged & { conflict: boolean })[] = [];
   // Two receipts for one row in one call: the second is judged against where the first leaves the row.
   const stateNow = new Map<string, MessageState>();
@@ -85,7 +93,6 @@ export async function applyReceipts(
     const target = targets.get(receipt);
     if (target === undefined) {
       waiting.push(receipt);
-      if (receipt.hint && receipt.recipient !== null) foretold.add(receipt.recipient);
       continue;
     }
     if (meansAnother(target, receipt)) {
@@ -103,14 +110,13 @@ export async function applyReceipts(
       });
       continue;
     }
-    if (receipt.hint) {
-      if (target.submission !== null) hinted.set(target.submission.id, target.submission);
-      done.push({ ref: target, receipt, conflict: false });
-      continue;
-    }
     const state = stateNow.get(target.id) ?? target.state;
     const verdict = judgeReceipt(state, receipt.status, target.billed || billedNow.has(target.id));
     switch (verdict.kind) {
+      case 'withdraw':
+        withdrawn.push(target);
+        waiting.push(receipt);
+        continue;
       case 'wait':
         waiting.push(receipt);
         continue;
@@ -148,7 +154,7 @@ export async function applyReceipts(
     },
   );
   for (const row of proven) moved(row);
-  const evidence = done.filter((d) => !d.receipt.hint);
+  const evidence = done;
   await learnMessageIds(sql, origin, evidence, targets);
   for (const row of await finish(sql, moves)) moved(row);
   await flagConflicts(sql, origin, conflicting);
@@ -164,8 +170,7 @@ export async function applyReceipts(
       .filter((c) => c.receipt.status === 'delivered' || (c.receipt.status === 'open' && c.bill))
       .map((c) => c.ref),
   );
-  for (const submission of await unresolvedSubmissionsOf(sql, origin.routeId, [...foretold]))
-    hinted.set(submission.id, submission);
+  await withdraw(sql, withdrawn);
   await postponeReceipts(sql, waiting);
   await markApplied(sql, done);
   return {
@@ -174,12 +179,17 @@ export async function applyReceipts(
     proven: proven.length,
     conflicts: conflicting.length,
     billed,
-    waiting: waiting.length,
-    hinted: [...hinted.values()],
-    successors,
+    waiting: waiting.length + hinted.waiting,
+    hinted: hinted.hinted,
+    successors: [...successors, ...withdrawn.map(({ id, createdAt }) => ({ id, createdAt }))],
     settled: accepted.map((a) => ({ id: a.ref.id, createdAt: a.ref.createdAt })),
     clockOffsetsMs: evidence.flatMap(({ ref, receipt }) =>
-      ref.known && ref.requestedAt !== null && receipt.submittedAt !== null && receipt.providerTxnId !== null
+      // What a match of ours says of the clock is what the match was made by.
+      ref.known &&
+      receipt.pinned === null &&
+      ref.requestedAt !== null &&
+      receipt.submittedAt !== null &&
+      receipt.providerTxnId !== null
         ? [receipt.submittedAt.getTime() - ref.requestedAt.getTime()]
         : [],
     ),
@@ -237,26 +247,4 @@ async function flagConflicts(
       message: ref,
       evidence: { status: receipt.status, provider_message_id: receipt.providerMessageId, cause: receipt.cause },
     });
-}
-
-async function markApplied(
-  sql: Sql,
-  done: readonly { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[],
-): Promise<void> {
-  if (done.length === 0) return;
-  await sql.query(
-    `update sendledger.delivery_receipt r
-     set (message_id, message_created_at, applied_at, conflict) = (
-       select ($3::bigint[])[x.pos], ($4::timestamptz[])[x.pos], now(), ($5::boolean[])[x.pos]
-       from (select array_position($1::bytea[], r.dedupe_hash) as pos) x)
-     where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
-       and coalesce(r.applied_at, 'infinity') = 'infinity'`,
-    [
-      done.map((d) => d.receipt.hash),
-      done.map((d) => d.receipt.receivedMonth),
-      done.map((d) => d.ref.id),
-      done.map((d) => d.ref.createdAt),
-      done.map((d) => d.conflict),
-    ],
-  );
 }

@@ -34,6 +34,7 @@ export async function billAfterClose(
       subject: `message ${ref.id}`,
       routeId,
       message: ref,
+      once: true,
       evidence: {
         state: ref.state,
         status: receipt.status,

@@ -61,6 +61,8 @@ async function writeBreaker(sql: Sql, routeId: string, verdict: BreakerVerdict):
        breaker_opened_at = case when $2 = 'closed' then null when r.breaker_state = 'closed' then clock_timestamp() else r.breaker_opened_at end,
        breaker_reason = case when $2 = 'closed' then null else coalesce($4, r.breaker_reason) end,
        probes = case when r.breaker_state = $2 then r.probes else 0 end,
+       -- It was said about this outage, and not about the next.
+       probe_forced = r.probe_forced and r.breaker_state = $2,
        probe_at = case when $2 = 'closed' then null
          when r.breaker_state = 'closed' then clock_timestamp() + r.probe_first_ms * interval '1 ms' else r.probe_at end
      where r.id = $1`,
@@ -68,12 +70,15 @@ async function writeBreaker(sql: Sql, routeId: string, verdict: BreakerVerdict):
   );
 }
 
-/** A due probe that is not worth sending: the provider's free call already says that it would fail. It costs one interval. */
+/**
+ * A due probe that is not worth sending: the provider's free call already says that it would fail. It costs one interval. One that
+ * a person forced meanwhile stays due.
+ */
 export async function deferProbe(sql: Sql, routeId: string, reason: string): Promise<boolean> {
   const deferred = await countOf(
     sql,
     `update sendledger.route r set probe_at = ${NEXT_PROBE_AT}, probes = r.probes + 1, breaker_reason = $2, updated_at = now()
-     where r.id = $1 and r.breaker_state = 'open' and r.probe_at <= clock_timestamp()`,
+     where r.id = $1 and r.breaker_state = 'open' and r.probe_at <= clock_timestamp() and not r.probe_forced`,
     [routeId, reason],
   );
   return deferred === 1;
@@ -87,7 +92,7 @@ export async function openBreakersOf(sql: Sql, provider: string, account: string
        select r.id from sendledger.route r where r.provider = $1 and r.account = $2 and r.breaker_state = 'closed' and r.retired_at is null
        order by r.id for no key update
      )
-     update sendledger.route r set breaker_state = 'open', breaker_opened_at = clock_timestamp(), breaker_reason = $3, probes = 0,
+     update sendledger.route r set breaker_state = 'open', breaker_opened_at = clock_timestamp(), breaker_reason = $3, probes = 0, probe_forced = false,
        probe_at = clock_timestamp() + r.probe_first_ms * interval '1 ms', updated_at = now()
      where r.id in (select l.id from locked l) and r.breaker_state = 'closed' returning r.name`,
     [provider, account, reason],
@@ -95,12 +100,20 @@ export async function openBreakersOf(sql: Sql, provider: string, account: string
   return opened.map((row) => row.name);
 }
 
-/** A person wants to know now: the next probe is due at once. Answers whether the breaker is open at all. */
-export async function probeNow(sql: Sql, routeId: string): Promise<boolean> {
+/**
+ * A person wants to know now: the next probe is due at once. With `force` it is sent whatever the free call would say, since that
+ * call may be what is broken. Answers whether the breaker is open at all.
+ */
+export async function probeNow(
+  sql: Sql,
+  routeId: string,
+  options: { readonly force?: boolean } = {},
+): Promise<boolean> {
   const moved = await countOf(
     sql,
-    `update sendledger.route r set probe_at = clock_timestamp(), probes = 0, updated_at = now() where r.id = $1 and r.breaker_state = 'open'`,
-    [routeId],
+    `update sendledger.route r set probe_at = clock_timestamp(), probes = 0, probe_forced = r.probe_forced or $2::boolean, updated_at = now()
+     where r.id = $1 and r.breaker_state = 'open'`,
+    [routeId, options.force ?? false],
   );
   return moved === 1;
 }

@@ -5,7 +5,8 @@ const SAME_WITHIN_MS = 5_000;
 
 /**
  * Learns the provider's clock from requests whose ids we knew and whose records have now been read: the middle of what these
- * pairs say. Written only where it is new, moves, or is old: it is the route's row that a mark locks.
+ * pairs say, which moves what is known the further the more they are, so that one late record is not another zone. Written only
+ * where it is new, moves, or is old: it is the route's row that a mark locks.
  */
 export async function learnClock(sql: Sql, routeId: string, offsetsMs: readonly number[]): Promise<boolean> {
   if (offsetsMs.length === 0) return false;
@@ -14,7 +15,7 @@ export async function learnClock(sql: Sql, routeId: string, offsetsMs: readonly 
   const written = await countOf(
     sql,
     `update sendledger.route r
-     set clock_offset_ms = $2::bigint, clock_pairs = least(r.clock_pairs + $3::integer, 1000000), clock_seen_at = now(), updated_at = now()
+     set clock_offset_ms = round(coalesce(r.clock_offset_ms + ($2::bigint - r.clock_offset_ms) * $3::numeric / ($3 + 5), $2))::bigint, clock_pairs = least(r.clock_pairs + $3::integer, 1000000), clock_seen_at = now(), updated_at = now()
      where r.id = $1 and (r.clock_offset_ms is null or abs(r.clock_offset_ms - $2::bigint) > ${SAME_WITHIN_MS} or r.clock_pairs < 10
        or r.clock_seen_at < now() - interval '1 minute')`,
     [routeId, middle, sorted.length],

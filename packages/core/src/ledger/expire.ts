@@ -29,8 +29,15 @@ export async function expireUnsubmitted(
 /**
  * submitted → expired where the validity window is over, for submissions whose report was just read and applied: the last
  * look comes first. The cost stays, it was charged at submission.
+ *
+ * @param doubtful submissions whose report showed less than all of their recipients: nobody knows whether it comes in pages, so
+ *   their rows are looked for a day longer
  */
-export async function expireUnconfirmed(sql: Sql, submissionIds: readonly string[]): Promise<number> {
+export async function expireUnconfirmed(
+  sql: Sql,
+  submissionIds: readonly string[],
+  doubtful: readonly string[] = [],
+): Promise<number> {
   if (submissionIds.length === 0) return 0;
   return countOf(
     sql,
@@ -38,6 +45,7 @@ export async function expireUnconfirmed(sql: Sql, submissionIds: readonly string
        -- By id, as receipts lock them: two jobs that take the same rows in two orders would end one of them.
        select m.id, m.created_at from sendledger.outbound_message m
        where m.submission_id = any ($1::bigint[]) and m.state = 'submitted' and m.receipt_by <= now()
+         and (m.receipt_by <= now() - interval '1 day' or m.submission_id <> all ($2::bigint[]))
        order by m.id for no key update
      )
      update sendledger.outbound_message m
@@ -45,6 +53,6 @@ export async function expireUnconfirmed(sql: Sql, submissionIds: readonly string
      where m.id = any (array(select o.id from over o))
        and m.created_at >= (select min(o.created_at) from over o) and m.created_at <= (select max(o.created_at) from over o)
        and m.state::text = 'submitted'`,
-    [submissionIds],
+    [submissionIds, doubtful],
   );
 }

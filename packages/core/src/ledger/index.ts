@@ -1,3 +1,4 @@
+export * from './absence-watch.ts';
 export * from './apply-outcome.ts';
 export * from './apply-receipts.ts';
 export * from './audit-log.ts';
@@ -40,11 +41,13 @@ export * from './review.ts';
 export * from './review-list.ts';
 export * from './settle-unknown.ts';
 export { rowsOf, type Sql } from './sql.ts';
+export { unsweptCancellations } from './successors.ts';
 export * from './summary.ts';
 export * from './sweep-leases.ts';
 export * from './throttle.ts';
 export { durably } from './transaction.ts';
 export * from './unresolved.ts';
+export * from './wake-spread.ts';
 export * from './why-not-sending.ts';
 export * from './workers.ts';
 export * from './workers-alive.ts';

@@ -26,6 +26,7 @@ export async function learnMessageIds(
         subject: `message ${ref.id} ${id}`,
         routeId: origin.routeId,
         message: ref,
+        once: true,
         evidence: { first: known, second: id, provider_txn_id: receipt.providerTxnId },
       });
   }
@@ -55,6 +56,7 @@ export async function learnMessageIds(
       subject: `message ${foreign.ref.id} ${foreign.id}`,
       routeId: origin.routeId,
       message: foreign.ref,
+      once: true,
       evidence: { provider_message_id: foreign.id, owner: ownerOf.get(foreign.id) ?? null },
     });
   if (mine.length === 0) return;

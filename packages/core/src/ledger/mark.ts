@@ -86,7 +86,7 @@ export const MARK = `with gate as materialized (
   ), slot as (
     -- A probe takes its slot with its mark: a prober that dies here costs one interval, and two never leave together.
     update sendledger.route r
-    set probe_at = ${NEXT_PROBE_AT}, probes = r.probes + 1, updated_at = now()
+    set probe_at = ${NEXT_PROBE_AT}, probes = r.probes + 1, probe_forced = false, updated_at = now()
     where r.id = $1 and r.breaker_state = 'open' and r.probe_at <= clock_timestamp() and exists (select from fitting)
   )
   update sendledger.submission s
@@ -180,6 +180,10 @@ export interface LaneWork extends LaneRef {
   readonly maxBatch: number;
   /** `open`: only a probe may leave, and none is due here. `probe`: one is. */
   readonly breaker: 'closed' | 'open' | 'probe';
+  /** Probes since the breaker opened, those that were put off included. */
+  readonly probes: number;
+  /** A person wants the next probe sent without the free call before it. */
+  readonly probeForced: boolean;
   /** Open submissions of the lane, as far as anybody could start at once. */
   readonly waiting: number;
   /** What the route may send; null: no limit. */
@@ -206,6 +210,8 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     account: string;
     max_batch: number;
     breaker: LaneWork['breaker'];
+    probes: number;
+    probe_forced: boolean;
     waiting: number;
     rate: number | null;
     rate_unit: RouteRate['unit'];
@@ -217,7 +223,7 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
        case when r.breaker_state = 'closed' then 'closed'
          when r.probe_at <= clock_timestamp() and exists (select from sendledger.submission s where s.route_id = l.route_id
            and s.message_class = l.message_class and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp()) then 'probe'
-         else 'open' end as breaker,
+         else 'open' end as breaker, r.probes, r.probe_forced,
        (select count(*) from (select from sendledger.submission s where s.route_id = l.route_id
          and s.message_class = l.message_class and s.state = 'open' limit 512) x)::integer as waiting,
        r.rate_per_second::double precision as rate, r.rate_unit, greatest(1, r.rate_per_second * r.burst_seconds / 2)::double precision as burst,
@@ -237,6 +243,8 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     account: row.account,
     maxBatch: row.max_batch,
     breaker: row.breaker,
+    probes: row.probes,
+    probeForced: row.probe_forced,
     waiting: row.waiting,
     rate:
       row.rate === null ? null : { perSecond: row.rate, unit: row.rate_unit, burst: row.burst, reserve: row.reserve },

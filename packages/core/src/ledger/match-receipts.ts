@@ -106,6 +106,26 @@ export async function matchReceipts(
   origin: ReceiptOrigin,
   receipts: readonly StoredReceipt[],
 ): Promise<Map<StoredReceipt, Target>> {
+  const refs = await rowsOfReceipts(sql, origin, receipts);
+  // The submission comes before its messages: a receipt may settle an ambiguous one, or one that is ambiguous by the time its
+  // messages are locked.
+  await lockSubmissionsOf(sql, await notSettled(sql, [...refs.values()]));
+  const locked = await lockRows(sql, [...refs.values()]);
+  const targets = new Map<StoredReceipt, Target>();
+  for (const [receipt, ref] of refs) {
+    const target = locked.get(ref.id);
+    if (target !== undefined) targets.set(receipt, target);
+  }
+  return targets;
+}
+
+/** Which row each receipt is about, without a lock. */
+export async function rowsOfReceipts(
+  sql: Sql,
+  origin: ReceiptOrigin,
+  receipts: readonly StoredReceipt[],
+): Promise<Map<StoredReceipt, RowRef>> {
+  if (receipts.length === 0) return new Map();
   const owners = await rowsOf<{ provider_message_id: string; message_id: string; message_created_at: Date }>(
     sql,
     `select p.provider_message_id, p.message_id, p.message_created_at from sendledger.provider_message p
@@ -155,21 +175,13 @@ export async function matchReceipts(
   const refs = new Map<StoredReceipt, RowRef>();
   for (const receipt of receipts) {
     const ref =
-      receipt.pinned ??
+      // Who owns the id is decided once, whatever was thought when the receipt was stored.
       ownerOf.get(receipt.providerMessageId ?? '') ??
+      receipt.pinned ??
       byPair.get(`${receipt.providerTxnId} ${receipt.recipient}`);
     if (ref !== undefined) refs.set(receipt, ref);
   }
-  // The submission comes before its messages: a receipt may settle an ambiguous one, or one that is ambiguous by the time its
-  // messages are locked.
-  await lockSubmissionsOf(sql, await notSettled(sql, [...refs.values()]));
-  const locked = await lockRows(sql, [...refs.values()]);
-  const targets = new Map<StoredReceipt, Target>();
-  for (const [receipt, ref] of refs) {
-    const target = locked.get(ref.id);
-    if (target !== undefined) targets.set(receipt, target);
-  }
-  return targets;
+  return refs;
 }
 
 async function notSettled(sql: Sql, refs: readonly RowRef[]): Promise<RowRef[]> {

@@ -28,6 +28,8 @@ export async function takeDuePolls(
     readonly longestMs: number;
     /** `provider/account` this process can ask; what others serve is left to them. */
     readonly accounts: readonly string[];
+    /** `by_id`: those that can be asked for by their transaction; `without_id`: those whose fate has to be searched for. */
+    readonly kind?: 'by_id' | 'without_id';
   },
 ): Promise<DuePoll[]> {
   const rows = await rowsOf<{
@@ -46,6 +48,7 @@ export async function takeDuePolls(
        select s.id, s.created_at from sendledger.submission s
        where s.poll_at <= now()
          and s.route_id in (select r.id from sendledger.route r where r.provider || '/' || r.account = any ($4::text[]))
+         and ($5::text is null or ($5 = 'by_id') = (s.provider_txn_id is not null))
        order by s.poll_at limit $1 for update of s skip locked
      ), taken as (
        update sendledger.submission s
@@ -57,7 +60,7 @@ export async function takeDuePolls(
      )
      select t.id, t.created_at, t.route_id, t.state, r.provider, r.account, r.provider_zone as zone, t.provider_txn_id, t.size
      from taken t join sendledger.route r on r.id = t.route_id`,
-    [limits.limit, limits.firstMs, limits.longestMs, limits.accounts],
+    [limits.limit, limits.firstMs, limits.longestMs, limits.accounts, limits.kind ?? null],
   );
   return rows.map((row) => ({
     id: row.id,

@@ -8,21 +8,29 @@ import { rowsOf, type Sql } from './sql.ts';
 const LISTED_AFTER = '7 days';
 
 /**
+ * A word that nobody mapped may be mapped any day, and then the receipt is worth what it says: it waits for that, and not for a
+ * message. The word of a hint decides nothing, so a hint that is not applied waits for its message whatever it says.
+ */
+const waitsForItsWord = (receipt: StoredReceipt): boolean => receipt.status === 'unmapped' && !receipt.hint;
+
+/**
  * Receipts that could not be applied yet are looked at again, ever more seldom: after five seconds, at last once an hour. After
- * a week they are left for a person.
+ * a week they are left for a person; those that wait for their word are looked at once a day for as long as they are there.
  */
 export async function postponeReceipts(sql: Sql, receipts: readonly StoredReceipt[]): Promise<void> {
   if (receipts.length === 0) return;
   await sql.query(
     `update sendledger.delivery_receipt r
      set looks = least(r.looks + 1, 1000),
-       next_look_at = case when r.received_at < now() - interval '${LISTED_AFTER}' then 'infinity'
+       next_look_at = case
+         when r.received_at < now() - interval '${LISTED_AFTER}' and r.status = 'unmapped' and not r.hint then now() + interval '1 day'
+         when r.received_at < now() - interval '${LISTED_AFTER}' then 'infinity'
          else now() + least(interval '5 s' * power(2, least(r.looks, 12)), interval '1 hour') end
      where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
        and coalesce(r.applied_at, 'infinity') = 'infinity'`,
     [receipts.map((r) => r.hash), receipts.map((r) => r.receivedMonth)],
   );
-  const given = receipts.filter((r) => Date.now() - r.receivedAt.getTime() > 7 * 86_400_000);
+  const given = receipts.filter((r) => Date.now() - r.receivedAt.getTime() > 7 * 86_400_000 && !waitsForItsWord(r));
   for (const receipt of given)
     await openReview(sql, {
       kind: 'unmatched_receipt',

@@ -53,6 +53,7 @@ export async function recordReceipts(
       kind: 'unmapped_status',
       subject: `${origin.provider} ${word}`,
       routeId: origin.routeId,
+      once: true,
       evidence: {
         status_word: word,
         remedy: 'map the word; receipts that hold it are judged again when they are read again',

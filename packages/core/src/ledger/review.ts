@@ -39,6 +39,14 @@ export type ResolveAnswer =
   /** None of its messages is unknown any more: nothing is left to decide but `leave`. The item stays open. */
   | { readonly answer: 'nothing_unknown'; readonly left: readonly ReviewedMessage[] };
 
+/** What is asked about messages only as long as they are unknown. */
+export const QUESTIONS_OF_UNKNOWN: readonly string[] = [
+  'correlation_ambiguous',
+  'absence_not_proven',
+  'no_report_to_ask',
+  'no_final_state',
+];
+
 interface ItemRow extends ReviewSubject {
   readonly resolved_at: Date | null;
   readonly resolved_by: string | null;
@@ -74,6 +82,11 @@ export async function resolveReview(sql: Sql, request: ResolveRequest): Promise<
 
   const moved = await settle(sql, request, open);
   await close(sql, request);
+  // Other items that ask about the same messages have their answer too; this one is closed already.
+  await resolveReviewOf(sql, open, QUESTIONS_OF_UNKNOWN, `decided with review ${request.id}: ${request.why}`, {
+    by: request.by,
+    resolution: request.as,
+  });
   await keep(sql, request, item, { messages: open.map((row) => row.id), left: left.map((row) => row.id) });
   const replays: ReplayAnswer[] = [];
   if (again)
@@ -149,31 +162,36 @@ function decided(item: ItemRow): ResolveAnswer {
 }
 
 /**
- * Evidence has answered the question of open items of these kinds: those about one of these messages, and those about a set
- * in which no message is unknown any more. Called in the transaction that moved the messages, after it moved them. Answers how
- * many were closed.
+ * Evidence, or a person with the decision of another item, has answered the question of open items of these kinds: those about one
+ * of these messages, and those about a set in which no message is unknown any more. Called in the transaction that moved the
+ * messages, after it moved them. Answers how many were closed.
+ *
+ * The items of sets are locked before their messages are read: of two transactions that move two messages of one set, the second
+ * waits and sees what the first moved, or each would leave the item to the other.
  */
 export async function resolveReviewOf(
   sql: Sql,
   messages: readonly RowRef[],
   kinds: readonly string[],
   note: string,
+  how: { readonly by: string; readonly resolution: string } = { by: 'sendledger', resolution: 'settled_by_evidence' },
 ): Promise<number> {
   if (messages.length === 0 || kinds.length === 0) return 0;
   const ids = messages.map((message) => message.id);
   const single = await countOf(
     sql,
     `update sendledger.review_item v
-     set resolved_at = now(), resolved_by = 'sendledger', resolution = 'settled_by_evidence', note = $3
+     set resolved_at = now(), resolved_by = $4, resolution = $5, note = $3
      where v.resolved_at is null and v.message_id = any ($1::bigint[]) and v.kind = any ($2::text[]) and not v.evidence ? 'messages'`,
-    [ids, kinds, note],
+    [ids, kinds, note, how.by, how.resolution],
   );
   const sets = await rowsOf<ReviewSubject & { id: string }>(
     sql,
     `select v.id, v.message_id, v.message_created_at, v.evidence from sendledger.review_item v
      where v.resolved_at is null and v.kind = any ($2::text[]) and v.evidence ? 'messages'
        and exists (select from jsonb_array_elements(case jsonb_typeof(v.evidence->'messages') when 'array' then v.evidence->'messages' else '[]' end) e
-         where e->>'id' = any ($1::text[]))`,
+         where e->>'id' = any ($1::text[]))
+     order by v.id for update`,
     [ids, kinds],
   );
   const answered: string[] = [];
@@ -184,9 +202,9 @@ export async function resolveReviewOf(
     (await countOf(
       sql,
       `update sendledger.review_item v
-       set resolved_at = now(), resolved_by = 'sendledger', resolution = 'settled_by_evidence', note = $2
+       set resolved_at = now(), resolved_by = $3, resolution = $4, note = $2
        where v.id = any ($1::bigint[]) and v.resolved_at is null`,
-      [answered, note],
+      [answered, note, how.by, how.resolution],
     ))
   );
 }

@@ -1,3 +1,4 @@
+import { watchAbsent } from './absence-watch.ts';
 import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
 import { type HeldSubmission, lockSubmissionsOf } from './lock-submissions.ts';
 import { openReview } from './open-review.ts';
@@ -123,6 +124,8 @@ export async function settleAsNotSent(
     [...held.values()].filter((s) => s.state === 'ambiguous'),
     how,
   );
+  // A record that comes later would show this to be wrong.
+  await watchAbsent(sql, moved);
   const again = how.proven ? moved.filter((row) => row.onProvenAbsent === 'replay') : [];
   return { moved, replays: await replayProven(sql, again, how.reason) };
 }

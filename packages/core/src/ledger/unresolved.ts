@@ -2,11 +2,14 @@ import type { MessageState } from '../domain/state.ts';
 import { type RowRef, rowKeys } from './identity.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
-/** A row whose fate only the provider's report can tell: unknown, or accepted without any id. */
+/**
+ * A row whose fate only the provider's report can tell: unknown, accepted without any id, or `failed` because it was called absent,
+ * which a record that comes later would show to be wrong.
+ */
 export interface UnresolvedRow extends RowRef {
   readonly routeId: string;
   readonly attemptKey: string;
-  readonly state: 'unknown' | 'submitted';
+  readonly state: 'unknown' | 'submitted' | 'failed';
   readonly recipient: string;
   readonly senderId: string | null;
   readonly messageClass: string;
@@ -17,6 +20,10 @@ export interface UnresolvedRow extends RowRef {
   readonly submission: RowRef;
   /** The worker that marked has said that it holds no request that old, or has ended, or was not seen for an hour. */
   readonly senderIsDone: boolean;
+  /** Our reply, unclear as it was, named a transaction. */
+  readonly transactionNamed: boolean;
+  /** By the database's clock, which is also the one of the mark, and before anything was asked. */
+  readonly askedAt: Date;
 }
 
 /** Of these submissions, the rows that are still to be resolved. */
@@ -32,7 +39,8 @@ export async function unresolvedRows(sql: Sql, submissions: readonly RowRef[]): 
        s.id as "submissionId", s.created_at as "submissionCreatedAt",
        coalesce((select w.ended_at is not null or w.last_seen_at < now() - interval '1 hour'
            or coalesce(w.holds_said_at > s.lease_until and (w.holds_from is null or w.holds_from > s.requested_at), false)
-         from sendledger.worker w where w.id = s.marked_by), true) as "senderIsDone"
+         from sendledger.worker w where w.id = s.marked_by), true) as "senderIsDone",
+       s.provider_txn_id is not null and s.state = 'ambiguous' as "transactionNamed", clock_timestamp() as "askedAt"
      from sendledger.submission s
      join sendledger.outbound_message m on m.submission_id = s.id
      where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.requested_at is not null
@@ -107,8 +115,8 @@ export interface KnownAccepted {
 /** Most messages are requested within a day of their enqueue; those that waited longer are not counted among the known. */
 const LONGEST_WAIT_MS = 86_400_000;
 
-/** More than this around one request say no more than these. */
-const MOST_KNOWN = 20_000;
+/** More than this are not compared, and then nothing is proven. */
+export const MOST_KNOWN = 50_000;
 
 /**
  * What we know was accepted by an account in a span of time, by its own replies and not by a match of ours. The span stands in
@@ -153,6 +161,22 @@ export async function ownedIds(
     [ids.txnIds, account.provider, account.account],
   );
   return { messageIds: new Set(messages.map((row) => row.id)), txnIds: new Set(submissions.map((row) => row.id)) };
+}
+
+/** How many receipts of each recipient came since a time and match nothing yet. */
+export async function waitingReceiptsOf(
+  sql: Sql,
+  recipients: readonly string[],
+  since: Date,
+): Promise<ReadonlyMap<string, number>> {
+  if (recipients.length === 0) return new Map();
+  const rows = await rowsOf<{ recipient: string; waiting: number }>(
+    sql,
+    `select r.recipient, count(*)::integer as waiting from sendledger.delivery_receipt r
+     where r.applied_at is null and r.recipient = any ($1::text[]) and r.received_at >= $2 group by 1`,
+    [recipients, since],
+  );
+  return new Map(rows.map((row) => [row.recipient, row.waiting]));
 }
 
 /** Writes what the resolver found on rows that it does not move, or has just moved. */

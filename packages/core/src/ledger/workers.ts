@@ -31,12 +31,18 @@ export async function beatWorker(sql: Sql, workerId: string): Promise<void> {
 }
 
 /**
+ * The age of what a process holds is read before it waits for a connection, and the statement's `now()` is the time after: what it
+ * holds is as much older. A minute is longer than any such wait; being taken to hold a request for a minute too long costs only time.
+ */
+const READ_BEFORE_MS = 60_000;
+
+/**
  * A sign of life that says what the process holds: the age of the oldest request that may still be on the wire, marks that are
  * under way included; null: none. In ages, and by the database's clock, since the two clocks may differ.
  */
 export async function beatWithHoldings(sql: Sql, workerId: string, oldestMs: number | null): Promise<void> {
   await sql.query(
-    `update sendledger.worker set last_seen_at = now(), holds_said_at = now(), holds_from = now() - $2::double precision * interval '1 ms'
+    `update sendledger.worker set last_seen_at = now(), holds_said_at = now(), holds_from = now() - ($2::double precision + ${READ_BEFORE_MS}) * interval '1 ms'
      where id = $1`,
     [workerId, oldestMs],
   );
@@ -77,4 +83,27 @@ export async function reportLimiter(sql: Sql, workerId: string, limiter: 'redis'
     [workerId, ALIVE_MS, limiter],
   );
   return row ?? { processes: 1, onRedis: 0, place: 0 };
+}
+
+export interface SharedInstance {
+  readonly app: string;
+  readonly instance: string;
+  /** Processes that were declared ended by a newer one of their name, and gave a sign of life after that. */
+  readonly overlapping: number;
+}
+
+/**
+ * Names that several living processes of an app used at once within the last day. A new process of a name declares the others
+ * ended, so that one of them that still sends is taken for gone.
+ */
+export async function sharedInstances(sql: Sql): Promise<SharedInstance[]> {
+  return rowsOf<SharedInstance>(
+    sql,
+    `select w.app, w.instance, count(*)::integer as overlapping
+     from sendledger.worker w
+     where w.last_seen_at > now() - interval '1 day'
+       and exists (select from sendledger.worker n
+         where n.app = w.app and n.instance = w.instance and n.id > w.id and n.started_at < w.last_seen_at)
+     group by w.app, w.instance order by w.app, w.instance`,
+  );
 }

@@ -1,4 +1,5 @@
 import {
+  AbsenceWatch,
   Audit,
   AuditLog,
   Cancellation,
@@ -34,6 +35,7 @@ export const ENTITIES = [
   ChargeAdjustment,
   AuditLog,
   Audit,
+  AbsenceWatch,
 ] as const;
 
 export * from './entities/house.ts';

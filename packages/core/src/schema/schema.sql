@@ -14,6 +14,14 @@ create type sendledger.submission_state as enum ('open', 'marked', 'released', '
 create sequence sendledger.message_id_seq as bigint increment 1 start 1 cache 200;
 create sequence sendledger.submission_id_seq as bigint increment 1 start 1 cache 50;
 
+create table sendledger.absence_watch (
+  message_id bigint not null,
+  message_created_at timestamp(3) with time zone not null,
+  looks integer default 0 not null,
+  next_look_at timestamp with time zone not null,
+  until timestamp with time zone not null,
+  constraint absence_watch_pkey PRIMARY KEY (message_id)
+);
 create table sendledger.audit (
   name text not null,
   last_run_at timestamp with time zone default '-infinity'::timestamp with time zone not null,
@@ -328,6 +336,7 @@ create table sendledger.route (
   burst_seconds numeric(12,4) default 1 not null,
   otp_reserve numeric(12,4) default 0.25 not null,
   throttled_until timestamp with time zone,
+  probe_forced boolean default false not null,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
@@ -423,6 +432,7 @@ create table sendledger.message_key_7 partition of sendledger.message_key FOR VA
 create table sendledger.outbound_message_default partition of sendledger.outbound_message DEFAULT;
 create table sendledger.submission_default partition of sendledger.submission DEFAULT;
 
+CREATE INDEX absence_watch_due ON sendledger.absence_watch USING btree (next_look_at);
 CREATE INDEX audit_log_message ON sendledger.audit_log USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX cancellation_campaign ON sendledger.cancellation USING btree (tenant_id, campaign_id) WHERE (kind = 'campaign'::text);
 CREATE INDEX cancellation_event ON sendledger.cancellation USING btree (tenant_id, event_id, event_type) WHERE (kind = 'event'::text);
@@ -1562,6 +1572,7 @@ $function$;
 
 comment on column sendledger.route.hold is 'Nothing of this route is marked while set. Whoever sets it writes this row, so that a mark waits for it or sees it.';
 
+grant delete on table sendledger.absence_watch to sendledger_reconcile;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;
@@ -1599,6 +1610,10 @@ grant execute on function sendledger.replay(bigint,timestamp with time zone,text
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_producer;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_reconcile;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_submit;
+grant insert on table sendledger.absence_watch to sendledger_backfill;
+grant insert on table sendledger.absence_watch to sendledger_cli;
+grant insert on table sendledger.absence_watch to sendledger_ops;
+grant insert on table sendledger.absence_watch to sendledger_reconcile;
 grant insert on table sendledger.audit to sendledger_reconcile;
 grant insert on table sendledger.audit_log to sendledger_backfill;
 grant insert on table sendledger.audit_log to sendledger_cli;
@@ -1640,6 +1655,10 @@ grant insert on table sendledger.worker to sendledger_backfill;
 grant insert on table sendledger.worker to sendledger_claim;
 grant insert on table sendledger.worker to sendledger_reconcile;
 grant insert on table sendledger.worker to sendledger_submit;
+grant select on table sendledger.absence_watch to sendledger_backfill;
+grant select on table sendledger.absence_watch to sendledger_cli;
+grant select on table sendledger.absence_watch to sendledger_ops;
+grant select on table sendledger.absence_watch to sendledger_reconcile;
 grant select on table sendledger.audit to sendledger_cli;
 grant select on table sendledger.audit to sendledger_ops;
 grant select on table sendledger.audit to sendledger_reconcile;
@@ -1912,6 +1931,9 @@ grant update on column sendledger.route.clock_seen_at to sendledger_reconcile;
 grant update on column sendledger.route.probe_at to sendledger_backfill;
 grant update on column sendledger.route.probe_at to sendledger_reconcile;
 grant update on column sendledger.route.probe_at to sendledger_submit;
+grant update on column sendledger.route.probe_forced to sendledger_backfill;
+grant update on column sendledger.route.probe_forced to sendledger_reconcile;
+grant update on column sendledger.route.probe_forced to sendledger_submit;
 grant update on column sendledger.route.probes to sendledger_backfill;
 grant update on column sendledger.route.probes to sendledger_reconcile;
 grant update on column sendledger.route.probes to sendledger_submit;
@@ -1957,6 +1979,7 @@ grant update on column sendledger.worker.last_seen_at to sendledger_claim;
 grant update on column sendledger.worker.last_seen_at to sendledger_reconcile;
 grant update on column sendledger.worker.last_seen_at to sendledger_submit;
 grant update on column sendledger.worker.limiter to sendledger_submit;
+grant update on table sendledger.absence_watch to sendledger_reconcile;
 grant update on table sendledger.audit to sendledger_reconcile;
 grant update on table sendledger.lane to sendledger_cli;
 grant update on table sendledger.message_template to sendledger_cli;

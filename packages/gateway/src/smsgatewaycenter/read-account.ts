@@ -5,34 +5,45 @@ import { asObject, type JsonObject, type JsonValue, parseJson } from '../normali
 import { redactText, type Secrets } from '../normalise/redact-reply.ts';
 import type { TransportReply } from '../transport.ts';
 import { unavailable } from './call-provider.ts';
-import { SUCCESS_CODE } from './codes.ts';
+import { type ExtraCodes, refusalScopeOf, SUCCESS_CODE } from './codes.ts';
 
 /** Under these the server, or something before it, speaks of itself or of our pace, and not of the account. */
 const SAYS_NOTHING_OF_THE_ACCOUNT: ReadonlySet<number> = new Set([408, 425, 429]);
 
 /**
- * Judges the answer to the account call. An error of the provider's own form is a refusal whatever its code, since this
- * call asks for nothing that could be refused but the account. Everything that is not of its form is `unavailable`.
+ * Credit types under which a send is paid for beforehand: credits and a wallet. A postpaid account sends with nothing on it, and
+ * of a type nobody knows nothing is said.
  */
-export function readAccount(received: TransportReply, secrets: Secrets): AccountAnswer {
+const PREPAID: ReadonlySet<string> = new Set(['1', '2']);
+
+/**
+ * Judges the answer to the account call. A refusal is only an error whose code is known to be about the account: sends may well
+ * pass where this call alone is refused, broken or misread, and a refusal stops them. Everything else is `unavailable`.
+ */
+export function readAccount(received: TransportReply, secrets: Secrets, extraCodes: ExtraCodes = {}): AccountAnswer {
   const { status } = received;
   if (status >= 500 || SAYS_NOTHING_OF_THE_ACCOUNT.has(status)) return unavailable(`HTTP ${status}`);
   const envelope = readEnvelope(parseJson(received.body.toString('utf8')));
   if (envelope === null) return unavailable(`HTTP ${status} without a reply of the provider's own form`);
   if (envelope.verdict === 'error') {
     if (envelope.code === SUCCESS_CODE) return unavailable('an error with the code of success');
-    const code = envelope.code === null ? null : redactText(envelope.code, secrets);
-    return { kind: 'refused', code, detail: redactText(envelope.reason ?? 'no reason given', secrets) };
+    const detail = redactText(envelope.reason ?? 'no reason given', secrets);
+    if (envelope.code === null) return unavailable(`an error without a code: ${detail}`);
+    const code = redactText(envelope.code, secrets);
+    if (refusalScopeOf(envelope.code, extraCodes) !== 'account') return unavailable(`error ${code}: ${detail}`);
+    return { kind: 'refused', code, detail };
   }
   if (envelope.verdict !== 'success') return unavailable(`the reply's status is ${envelope.verdict}`);
   if (envelope.code !== null && envelope.code !== SUCCESS_CODE) return unavailable('a success whose code is not 200');
   if (status < 200 || status > 299) return unavailable(`a success under HTTP ${status}`);
-  const balance = decimalOf(balanceField(envelope.nested ?? envelope.flat));
-  return { kind: 'ok', balance, empty: balance !== null && isEmpty(balance) };
+  const account = accountOf(envelope.nested ?? envelope.flat);
+  const balance = decimalOf(account.smsBalance);
+  const isPrepaid = PREPAID.has(cleanText(account.userCreditType, 40) ?? '');
+  return { kind: 'ok', balance, empty: isPrepaid && balance !== null && isEmpty(balance) };
 }
 
-function balanceField(response: JsonObject): JsonValue | undefined {
-  return (asObject(response.account) ?? response).smsBalance;
+function accountOf(response: JsonObject): JsonObject {
+  return asObject(response.account) ?? response;
 }
 
 /** Decimal text; nothing is guessed from separators or exponents. */

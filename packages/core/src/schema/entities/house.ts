@@ -39,6 +39,7 @@ export const Route = defineEntity({
     burstSeconds: p.decimal('string'),
     otpReserve: p.decimal('string'),
     throttledUntil: p.datetime().nullable(),
+    probeForced: p.boolean(),
     hold: p.boolean(),
     holdReason: p.text().nullable(),
     retiredAt: p.datetime().nullable(),
@@ -233,5 +234,18 @@ export const Audit = defineEntity({
     lastRunAt: p.datetime(),
     finishedAt: p.datetime().nullable(),
     findings: p.integer(),
+  },
+});
+
+/** A message that was closed as absent and is looked for a few more times. */
+export const AbsenceWatch = defineEntity({
+  name: 'AbsenceWatch',
+  tableName: 'absence_watch',
+  properties: {
+    messageId: p.bigint('string').primary(),
+    messageCreatedAt: p.datetime(3),
+    looks: p.integer(),
+    nextLookAt: p.datetime(),
+    until: p.datetime(),
   },
 });

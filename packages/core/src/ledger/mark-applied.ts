@@ -1,0 +1,26 @@
+import type { RowRef } from './identity.ts';
+import type { StoredReceipt } from './match-receipts.ts';
+import type { Sql } from './sql.ts';
+
+/** A receipt is applied once: to this row, and with or without a contradiction. */
+export async function markApplied(
+  sql: Sql,
+  done: readonly { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[],
+): Promise<void> {
+  if (done.length === 0) return;
+  await sql.query(
+    `update sendledger.delivery_receipt r
+     set (message_id, message_created_at, applied_at, conflict) = (
+       select ($3::bigint[])[x.pos], ($4::timestamptz[])[x.pos], now(), ($5::boolean[])[x.pos]
+       from (select array_position($1::bytea[], r.dedupe_hash) as pos) x)
+     where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
+       and coalesce(r.applied_at, 'infinity') = 'infinity'`,
+    [
+      done.map((d) => d.receipt.hash),
+      done.map((d) => d.receipt.receivedMonth),
+      done.map((d) => d.ref.id),
+      done.map((d) => d.ref.createdAt),
+      done.map((d) => d.conflict),
+    ],
+  );
+}
