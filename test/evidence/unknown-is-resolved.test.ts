@@ -109,6 +109,40 @@ describe('two codes to one number, both without a reply', () => {
   });
 });
 
+test('another request that overtook it says nothing: it was marked while this one was on its way', async ({
+  freshDatabase: database,
+}) => {
+  const world = await World.open(database, { tamper: (record) => (record.recipient === TO ? null : record) });
+  await knownBefore(world);
+  world.sim.faults.next('accept-then-hang');
+  const sent = await world.mark(TO);
+  const losing = world.request(sent, 'short');
+  await knownAfter(world);
+  await losing;
+  await world.workerEnds();
+  await world.look();
+  expect(await world.row(sent)).toMatchObject({ state: 'unknown', correlation_result: 'not_found' });
+  const [review] = await world.reviews();
+  expect(review?.evidence.doubts).toEqual(['nothing_known_after']);
+  await world.close();
+});
+
+test('a second record of a message that is known is never taken for another message', async ({
+  freshDatabase: database,
+}) => {
+  const world = await World.open(database, { sim: { dlrTxnIds: false } });
+  world.sim.delivery.doubleReport(new RegExp(TO));
+  await world.send(TO);
+  await world.look();
+  world.sim.faults.next('hang-before-accept');
+  const second = await world.send(TO, { patience: 'short', body: 'Your order has left' });
+  await world.look();
+  await world.look();
+  expect(world.sim.log.copies(TO, 'Your order has left')).toBe(0);
+  expect(await world.row(second)).toMatchObject({ state: 'unknown', cost: null });
+  await world.close();
+});
+
 describe('a request that was refused before its reply was lost', () => {
   test('with sends known accepted around it: proven not submitted, and sent again in the same transaction', async ({
     freshDatabase: database,

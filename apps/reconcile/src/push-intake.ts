@@ -66,7 +66,7 @@ export class PushIntake {
     if (answer.kind === 'unreadable') {
       // Portals try an address with a bare request and take nothing but a 200.
       if (push.body.byteLength === 0 && push.query.size === 0)
-        log.info({ provider: adapter.provider, account }, 'push_empty');
+        log.debug({ provider: adapter.provider, account }, 'push_empty');
       else this.#unread.saw(`${adapter.provider}/${account}`, answer.detail, push.body.byteLength);
       return 'unreadable';
     }

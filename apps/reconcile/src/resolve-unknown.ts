@@ -46,6 +46,7 @@ export interface ResolverPolicy {
 const SPAN_MS = 3_600_000;
 /** Before and after a request, within which other requests are known to have been accepted "around it". */
 const AROUND_MS = 3_600_000;
+const SHORTEST_AROUND_MS = 60_000;
 const ROWS_AT_ONCE = 500;
 
 /** The account and route that a look is made for. */
@@ -167,7 +168,7 @@ export class UnknownResolver {
   }
 
   /** Answers whether the report could be read, or there is none. */
-  async #resolveNear(poll: Asked, rows: readonly UnresolvedRow[]): Promise<boolean> {
+  async #resolveNear(poll: Asked, rows: readonly UnresolvedRow[], aroundMs = AROUND_MS): Promise<boolean> {
     const { sql, log } = this.#context;
     const account = { provider: poll.provider, account: poll.account };
     const adapter = this.#adapters.get(`${poll.provider}/${poll.account}`);
@@ -188,7 +189,22 @@ export class UnknownResolver {
     const accepted =
       settled.length === 0
         ? []
-        : await knownAccepted(this.#context.pool, account, ...around(settled.map((row) => row.requestedAt.getTime())));
+        : await knownAccepted(
+            this.#context.pool,
+            account,
+            ...around(
+              settled.map((row) => row.requestedAt.getTime()),
+              aroundMs,
+            ),
+          );
+    // A busy account: fewer rows at once, then a shorter time around each, so that what is compared is compared whole.
+    if (accepted.length >= MOST_KNOWN && rows.length > 1) {
+      const half = Math.ceil(rows.length / 2);
+      const first = await this.#resolveNear(poll, rows.slice(0, half), aroundMs);
+      return (await this.#resolveNear(poll, rows.slice(half), aroundMs)) && first;
+    }
+    if (accepted.length >= MOST_KNOWN && aroundMs > SHORTEST_AROUND_MS)
+      return this.#resolveNear(poll, rows, aroundMs / 6);
     const read = await readDays(adapter, {
       zone: poll.zone,
       fromMs,
@@ -219,7 +235,8 @@ export class UnknownResolver {
       originOf(poll),
       owned.map((record) => toReceipt(record)),
     );
-    const requested = ours.filter((row) => row.providerMessageId === null);
+    // A row whose own record stands in this very report needs no other. One whose record was not recognised may be any record's.
+    const requested = ours.filter((row) => !isShown(row, read.records));
     const correlations = correlate(
       requested.map((row) => asRequested(row, known)),
       loose,
@@ -388,9 +405,9 @@ const isOverdue = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFr
 
 const isSettled = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFrom.getTime() + row.settleMs;
 
-const around = (instants: readonly number[]): [Date, Date] => [
-  new Date(Math.min(...instants) - AROUND_MS),
-  new Date(Math.max(...instants) + AROUND_MS),
+const around = (instants: readonly number[], aroundMs: number): [Date, Date] => [
+  new Date(Math.min(...instants) - aroundMs),
+  new Date(Math.max(...instants) + aroundMs),
 ];
 
 function asRequested(row: RequestedMessage, clockKnown: boolean): RequestedRow {
@@ -400,6 +417,15 @@ function asRequested(row: RequestedMessage, clockKnown: boolean): RequestedRow {
     senderId: row.senderId,
     ...windowOf(row.requestedAt.getTime(), clockKnown),
   };
+}
+
+/** One of its ids is in these records. */
+function isShown(row: RequestedMessage, records: readonly ProviderRecord[]): boolean {
+  return records.some(
+    (record) =>
+      (row.providerMessageId !== null && record.providerMessageId === row.providerMessageId) ||
+      (row.providerTxnId !== null && record.providerTxnId === row.providerTxnId && record.recipient === row.recipient),
+  );
 }
 
 function doubtsOf(
@@ -416,7 +442,8 @@ function doubtsOf(
     readAtMs: row.askedAt.getTime(),
     complete: read.whole,
     knownBefore: near.filter((k) => k.requestedAt.getTime() < at).length,
-    knownAfter: near.filter((k) => k.requestedAt.getTime() > at).length,
+    // After the request was over: one that was marked while it was on its way may have overtaken it.
+    knownAfter: near.filter((k) => k.requestedAt.getTime() > row.endedAt.getTime()).length,
     knownMissing: near.filter((k) => !read.shown.has(knownKey(k))).length,
     // Whatever sender they name, since nobody promises that it comes back spelt as ours.
     looseRecords: loose.filter((record) => record.recipient === row.recipient || record.recipient === NOBODY).length,

@@ -19,7 +19,7 @@ async function serverOnly(take: () => Promise<PushResult>, options: Partial<Push
   const server = new PushServer(
     new Registry(),
     new Map([[ACCOUNT, pushAdapter()]]),
-    { take },
+    { take, tooLong: () => undefined },
     {
       host: '127.0.0.1',
       port: 0,

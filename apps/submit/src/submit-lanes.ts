@@ -356,6 +356,7 @@ export class Submitter {
     if (outcome.kind === 'ambiguous' && outcome.unmappedCode !== null)
       items.push({
         kind: 'unmapped_code',
+        once: true,
         subject: `route ${submission.routeId} code ${outcome.unmappedCode}`,
         evidence: { code: outcome.unmappedCode, reason: outcome.reply.reason, first_submission: submission.id },
       });

@@ -138,8 +138,8 @@ async function rowByRow(pool: pg.Pool, log: Log, outcome: SubmissionOutcome): Pr
  */
 async function writeUnknown(pool: pg.Pool, log: Log, unknown: SubmissionOutcome): Promise<AppliedOutcomes | null> {
   const tries = unknown.providerTxnId === null ? [unknown] : [unknown, { ...unknown, providerTxnId: null }];
+  // Not for ever, as elsewhere: the end of the lease says the same of the rows.
   for (const outcome of tries)
-    // Not for ever, as elsewhere: the end of the lease says the same of the rows.
     for (let pauseMs = FIRST_PAUSE_MS; pauseMs <= LONGEST_PAUSE_MS; pauseMs *= 2) {
       try {
         return await durably(pool, (sql) => applyOutcomes(sql, [outcome]));
@@ -158,9 +158,11 @@ async function writeUnknown(pool: pg.Pool, log: Log, unknown: SubmissionOutcome)
  */
 function allUnknown(outcome: SubmissionOutcome, apart: SetApart): SubmissionOutcome {
   const routeId = apart.routeId ?? outcome.breaker?.routeId ?? outcome.throttle?.routeId;
+  // That nothing of the account will pass is more than a failure, and stays.
+  const sign = outcome.breaker?.sign === 'trip' ? 'trip' : 'failure';
   return {
     ...outcome,
-    ...(routeId === undefined ? {} : { breaker: { routeId, sign: 'failure' as const } }),
+    ...(routeId === undefined ? {} : { breaker: { routeId, sign } as const }),
     state: 'ambiguous',
     reason: 'outcome_not_writable',
     proof: null,

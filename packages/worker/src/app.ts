@@ -184,6 +184,8 @@ async function bringUp(
       app?.stopping?.();
       await Promise.all(loops.map((loop) => loop.stop()));
       await rest?.(deadline);
+      // No sign of life after the last word.
+      clearInterval(beat);
       await endWorker(pool, worker.id);
     } catch (err) {
       log.error({ err }, 'shutdown_failed');

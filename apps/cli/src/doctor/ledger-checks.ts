@@ -8,10 +8,10 @@ import {
   missingMonths,
   openReviewCounts,
   type RouteRow,
-  type SharedInstance,
   readDataset,
-  sharedInstances,
+  type SharedInstance,
   type Sql,
+  sharedInstances,
   strayRows,
   whyNotSending,
 } from '@sendledger/core/ledger';
@@ -171,11 +171,11 @@ export async function workers(sql: Sql): Promise<Check[]> {
   return [...alive, ...(await sharedInstances(sql)).map(nameShared)];
 }
 
-/** A newer process of the same name ends the older one in the books: its open requests then count as nobody's. */
+/** A newer process of the same name ends the older one in the books, and its open requests may count as nobody's. */
 function nameShared({ app, instance, overlapping }: SharedInstance): Check {
   return warning(
     `instance ${instance}`,
-    `${overlapping} of app ${app} gave signs of life after a newer process took the same name: it counts as ended and may still send`,
+    `${overlapping} of app ${app} gave signs of life after a newer process of the same name had declared them ended`,
     'Give each process a SENDLEDGER_INSTANCE of its own, and let one end before its successor starts.',
   );
 }

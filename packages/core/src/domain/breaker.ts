@@ -10,6 +10,8 @@ export interface BreakerEvent {
   /** The outcome of the one request that an open breaker lets through. */
   readonly probe: boolean;
   readonly reason: string;
+  /** When the request was marked, ms; absent: now. */
+  readonly requestedAtMs?: number;
 }
 
 export interface BreakerFacts {
@@ -17,6 +19,9 @@ export interface BreakerFacts {
   /** Failures in a row. */
   readonly failures: number;
   readonly threshold: number;
+  /** When it opened, if it is open, and when it last closed, ms. */
+  readonly openedAtMs?: number | null;
+  readonly closedAtMs?: number | null;
 }
 
 export interface BreakerVerdict {
@@ -32,15 +37,19 @@ const MOST_FAILURES = 1_000_000;
 
 /**
  * Folds outcomes, in the order in which they came, into the breaker of their route. Only a probe closes it: what was on the wire
- * when it opened may still succeed, and says nothing about now.
+ * when it opened may still succeed, and says nothing about now. Nor do failures of requests from before it closed: they are the
+ * stragglers of the outage that is over. And a probe left over from an earlier time is none of this one.
  */
 export function foldBreaker(facts: BreakerFacts, events: readonly BreakerEvent[]): BreakerVerdict {
   let { state, failures } = facts;
   let opened: string | null = null;
   let closed = false;
   for (const event of events) {
+    const at = event.requestedAtMs ?? Number.POSITIVE_INFINITY;
+    if (event.sign === 'failure' && at < (facts.closedAtMs ?? Number.NEGATIVE_INFINITY)) continue;
     if (event.sign === 'alive') {
-      if (state === 'open' && !event.probe) continue;
+      const probe = event.probe && at >= (facts.openedAtMs ?? Number.NEGATIVE_INFINITY);
+      if (state === 'open' && !probe) continue;
       closed ||= state === 'open';
       if (state === 'open') opened = null;
       state = 'closed';

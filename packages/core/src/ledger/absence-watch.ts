@@ -42,7 +42,7 @@ export async function takeWatched(sql: Sql, limit: number, accounts: readonly st
       sql,
       `select m.id, m.created_at as "createdAt", m.route_id as "routeId", m.attempt_key as "attemptKey", m.state::text as state,
          m.recipient, m.sender_id as "senderId", m.message_class as "messageClass", m.requested_at as "requestedAt",
-         m.requested_at as "settlesFrom", 0::double precision as "settleMs", true as "senderIsDone", false as "transactionNamed",
+         m.requested_at as "settlesFrom", 0::double precision as "settleMs", m.requested_at as "endedAt", true as "senderIsDone", false as "transactionNamed",
          clock_timestamp() as "askedAt", m.submission_id as "submissionId", m.submission_created_at as "submissionCreatedAt",
          r.provider, r.account, r.provider_zone as zone
        from sendledger.outbound_message m join sendledger.route r on r.id = m.route_id

@@ -197,7 +197,12 @@ async function signBreakers(
   for (const o of outcomes) {
     if (o.breaker === undefined || !locked.has(o.breaker.routeId)) continue;
     const of = events.get(o.breaker.routeId) ?? [];
-    of.push({ sign: o.breaker.sign, probe: waiting.get(o.id)?.isProbe ?? false, reason: `${o.state}: ${o.reason}` });
+    of.push({
+      sign: o.breaker.sign,
+      probe: waiting.get(o.id)?.isProbe ?? false,
+      ...(waiting.get(o.id) === undefined ? {} : { requestedAtMs: waiting.get(o.id)?.requestedAt.getTime() ?? 0 }),
+      reason: `${o.state}: ${o.reason}`,
+    });
     events.set(o.breaker.routeId, of);
   }
   const moves: BreakerMove[] = [];

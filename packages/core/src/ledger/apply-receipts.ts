@@ -99,6 +99,7 @@ export async function applyReceipts(
       waiting.push(receipt);
       await openReview(sql, {
         kind: 'provider_message_owned',
+        once: true,
         subject: `message ${target.id} ${receipt.providerMessageId} named for another`,
         routeId: origin.routeId,
         message: target,
@@ -242,6 +243,7 @@ async function flagConflicts(
   for (const { ref, receipt } of conflicts.filter((c) => !c.bill))
     await openReview(sql, {
       kind: 'receipt_conflict',
+      once: true,
       subject: `message ${ref.id} ${receipt.status}`,
       routeId: origin.routeId,
       message: ref,

@@ -14,9 +14,12 @@ interface BreakerRow {
   readonly state: 'closed' | 'open';
   readonly failures: number;
   readonly threshold: number;
+  readonly openedAt: Date | null;
+  readonly closedAt: Date | null;
 }
 
-const READ = `select r.breaker_state as state, r.breaker_failures as failures, r.breaker_threshold as threshold
+const READ = `select r.breaker_state as state, r.breaker_failures as failures, r.breaker_threshold as threshold,
+    r.breaker_opened_at as "openedAt", r.breaker_closed_at as "closedAt"
   from sendledger.route r where r.id = $1`;
 
 /**
@@ -47,7 +50,8 @@ export async function applyToBreaker(
   if (events.length === 0) return null;
   const [row] = await rowsOf<BreakerRow>(sql, READ, [routeId]);
   if (row === undefined) return null;
-  const verdict = foldBreaker(row, events);
+  const times = { openedAtMs: row.openedAt?.getTime() ?? null, closedAtMs: row.closedAt?.getTime() ?? null };
+  const verdict = foldBreaker({ ...row, ...times }, events);
   if (verdict.state === row.state && verdict.failures === row.failures) return null;
   await writeBreaker(sql, routeId, verdict);
   if (verdict.opened !== null && row.state === 'closed') return { routeId, became: 'open', reason: verdict.opened };
@@ -59,6 +63,7 @@ async function writeBreaker(sql: Sql, routeId: string, verdict: BreakerVerdict):
     `update sendledger.route r
      set breaker_state = $2, breaker_failures = $3, updated_at = now(),
        breaker_opened_at = case when $2 = 'closed' then null when r.breaker_state = 'closed' then clock_timestamp() else r.breaker_opened_at end,
+       breaker_closed_at = case when $2 = 'closed' and r.breaker_state = 'open' then clock_timestamp() else r.breaker_closed_at end,
        breaker_reason = case when $2 = 'closed' then null else coalesce($4, r.breaker_reason) end,
        probes = case when r.breaker_state = $2 then r.probes else 0 end,
        -- It was said about this outage, and not about the next.

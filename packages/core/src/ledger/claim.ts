@@ -29,6 +29,9 @@ export interface ClaimResult {
   readonly probe: boolean;
 }
 
+/** Due rows among which a probe is looked for. */
+const PROBE_CANDIDATES = 100;
+
 const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 0, more: false, probe: false };
 
 /**
@@ -39,7 +42,8 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
   return durably(pool, async (sql) => {
     const gate = await openGate(sql, request, request.leaseMs);
     if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
-    const limit = gate.probe ? 1 : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
+    // A probe is the first of them that has a price and was not cancelled.
+    const limit = gate.probe ? PROBE_CANDIDATES : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
     const picked = await pickDue(sql, request, limit, gate.maxBatch);
     if (picked.length === 0) return NOTHING;
 
@@ -51,7 +55,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     if (unpriced.length > 0) await postponeUnpriced(sql, request, unpriced);
 
     const priced = picked.filter((row) => !row.cancelled && prices.has(row.priceKey));
-    const planned = planSubmissions(priced, gate);
+    const planned = planSubmissions(gate.probe ? priced.slice(0, 1) : priced, gate);
     const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
     if (rows.length > 0) {
       const [ids, earliest, latest] = rowKeys(rows.map((r) => r.row));

@@ -20,7 +20,9 @@ export async function learnMessageIds(
     if (id === null) continue;
     const known = targets.get(receipt)?.providerMessageId ?? learn.get(ref.id)?.id ?? null;
     if (known === null) learn.set(ref.id, { ref, id });
-    else if (known !== id)
+    else if (known !== id) {
+      // It is this row's too, whatever it means: nobody else's record.
+      await ownAlso(sql, origin, ref, id);
       await openReview(sql, {
         kind: 'second_provider_message',
         subject: `message ${ref.id} ${id}`,
@@ -29,6 +31,7 @@ export async function learnMessageIds(
         once: true,
         evidence: { first: known, second: id, provider_txn_id: receipt.providerTxnId },
       });
+    }
   }
   if (learn.size === 0) return;
   const wanted = [...learn.values()];
@@ -66,5 +69,14 @@ export async function learnMessageIds(
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.provider_message_id is null
        and m.state in ('submitted', 'delivered', 'failed', 'expired', 'rejected', 'cancelled')`,
     [...rowKeys(mine.map((w) => w.ref)), mine.map((w) => w.id)],
+  );
+}
+
+/** A second id of a row is registered beside the first, so that its record is never taken for another message's. */
+async function ownAlso(sql: Sql, origin: ReceiptOrigin, ref: RowRef, id: string): Promise<void> {
+  await sql.query(
+    `insert into sendledger.provider_message (account, provider_message_id, message_id, message_created_at)
+     values ($1, $2, $3, $4) on conflict do nothing`,
+    [ownerName(origin), id, ref.id, ref.createdAt],
   );
 }

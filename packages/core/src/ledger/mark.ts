@@ -62,7 +62,9 @@ export const MARK = `with gate as materialized (
     cross join sendledger.dataset_epoch e
     cross join lateral (
       select count(*) as requests, coalesce(sum(s.size), 0) as rows from sendledger.submission s
-      where s.route_id = r.id and s.state = 'marked' and s.lease_until > clock_timestamp()
+      -- Also one whose lease is over: it holds its place until the sweep has counted it for the breaker, or places would be free
+      -- before the failures are seen.
+      where s.route_id = r.id and s.state = 'marked'
     ) busy
     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold
       and coalesce(r.throttled_until, '-infinity') <= clock_timestamp()

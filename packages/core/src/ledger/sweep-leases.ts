@@ -78,7 +78,7 @@ export async function sweepMarkedLeases(
     const move = await applyToBreaker(
       sql,
       routeId,
-      of.map(() => event),
+      of.map((s) => ({ ...event, requestedAtMs: s.requested_at.getTime() })),
     );
     if (move !== null) breakers.push(move);
   }

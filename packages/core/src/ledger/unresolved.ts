@@ -18,6 +18,8 @@ export interface UnresolvedRow extends RowRef {
   readonly settlesFrom: Date;
   readonly settleMs: number;
   readonly submission: RowRef;
+  /** When its request had ended without a reply, or its lease had: from then on the provider has it, or never will. */
+  readonly endedAt: Date;
   /** The worker that marked has said that it holds no request that old, or has ended, or was not seen for an hour. */
   readonly senderIsDone: boolean;
   /** Our reply, unclear as it was, named a transaction. */
@@ -40,6 +42,7 @@ export async function unresolvedRows(sql: Sql, submissions: readonly RowRef[]): 
        coalesce((select w.ended_at is not null or w.last_seen_at < now() - interval '1 hour'
            or coalesce(w.holds_said_at > s.lease_until and (w.holds_from is null or w.holds_from > s.requested_at), false)
          from sendledger.worker w where w.id = s.marked_by), true) as "senderIsDone",
+       coalesce(s.responded_at, s.lease_until) as "endedAt",
        s.provider_txn_id is not null and s.state = 'ambiguous' as "transactionNamed", clock_timestamp() as "askedAt"
      from sendledger.submission s
      join sendledger.outbound_message m on m.submission_id = s.id
@@ -116,7 +119,7 @@ export interface KnownAccepted {
 const LONGEST_WAIT_MS = 86_400_000;
 
 /** More than this are not compared, and then nothing is proven. */
-export const MOST_KNOWN = 50_000;
+export const MOST_KNOWN = 100_000;
 
 /**
  * What we know was accepted by an account in a span of time, by its own replies and not by a match of ours. The span stands in

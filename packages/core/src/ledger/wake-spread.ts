@@ -19,14 +19,14 @@ const OURS = `s.requested_at <= $2
 /**
  * Receipts of these accounts may have been lost: every report that is still awaited is due soon, ambiguous ones at once and the
  * others spread over a span that grows with their number, since all at once they would stand before every new unknown for hours.
- * No poll becomes later than it was, and those that are due within the span anyway stay: called again, it never hastens what it
- * spread before. In batches, each on disk by itself.
+ * No poll becomes later than it was, and those that are due within the span anyway stay: called again and again, it does not hasten
+ * what it spread before. In batches, each on disk by itself.
  *
  * @param before only what was requested until then
  */
 export async function wakeSpread(pool: pg.Pool, accounts: readonly string[], before: Date): Promise<WokenPolls> {
   const { awaited, at } = await durably(pool, (sql) => countAwaited(sql, accounts, before));
-  const spanMs = (awaited / A_SECOND) * 1_000;
+  const spanMs = Math.round((awaited * 1_000) / A_SECOND);
   const until = new Date(at.getTime() + spanMs);
   let woken = 0;
   // Every batch leaves fewer to move, and what is put off meanwhile must not keep it here for ever.

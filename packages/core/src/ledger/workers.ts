@@ -26,8 +26,9 @@ export async function registerWorker(sql: Sql, app: string, instance: string): P
   return { id: row.id, instance, bootId };
 }
 
+/** Who gives a sign of life has not ended, whatever another process of the same instance name thought. */
 export async function beatWorker(sql: Sql, workerId: string): Promise<void> {
-  await sql.query('update sendledger.worker set last_seen_at = now() where id = $1', [workerId]);
+  await sql.query('update sendledger.worker set last_seen_at = now(), ended_at = null where id = $1', [workerId]);
 }
 
 /**
@@ -42,7 +43,7 @@ const READ_BEFORE_MS = 60_000;
  */
 export async function beatWithHoldings(sql: Sql, workerId: string, oldestMs: number | null): Promise<void> {
   await sql.query(
-    `update sendledger.worker set last_seen_at = now(), holds_said_at = now(), holds_from = now() - ($2::double precision + ${READ_BEFORE_MS}) * interval '1 ms'
+    `update sendledger.worker set last_seen_at = now(), ended_at = null, holds_said_at = now(), holds_from = now() - ($2::double precision + ${READ_BEFORE_MS}) * interval '1 ms'
      where id = $1`,
     [workerId, oldestMs],
   );
@@ -94,7 +95,7 @@ export interface SharedInstance {
 
 /**
  * Names that several living processes of an app used at once within the last day. A new process of a name declares the others
- * ended, so that one of them that still sends is taken for gone.
+ * ended, so that one of them that still sends may be taken for gone.
  */
 export async function sharedInstances(sql: Sql): Promise<SharedInstance[]> {
   return rowsOf<SharedInstance>(

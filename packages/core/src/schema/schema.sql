@@ -337,6 +337,7 @@ create table sendledger.route (
   otp_reserve numeric(12,4) default 0.25 not null,
   throttled_until timestamp with time zone,
   probe_forced boolean default false not null,
+  breaker_closed_at timestamp with time zone,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
@@ -1910,6 +1911,9 @@ grant update on column sendledger.review_item.resolved_by to sendledger_cli;
 grant update on column sendledger.review_item.resolved_by to sendledger_ops;
 grant update on column sendledger.review_item.resolved_by to sendledger_reconcile;
 grant update on column sendledger.review_item.resolved_by to sendledger_submit;
+grant update on column sendledger.route.breaker_closed_at to sendledger_backfill;
+grant update on column sendledger.route.breaker_closed_at to sendledger_reconcile;
+grant update on column sendledger.route.breaker_closed_at to sendledger_submit;
 grant update on column sendledger.route.breaker_failures to sendledger_backfill;
 grant update on column sendledger.route.breaker_failures to sendledger_reconcile;
 grant update on column sendledger.route.breaker_failures to sendledger_submit;

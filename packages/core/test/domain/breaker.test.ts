@@ -46,6 +46,17 @@ describe('the breaker of a route', () => {
     });
     expect(foldBreaker(open, [{ ...failure, probe: true }])).toMatchObject({ state: 'open', opened: null });
   });
+  test('a straggler of an outage that is over does not open it again', () => {
+    const facts = { ...closed, closedAtMs: 1_000 };
+    const old = Array(9).fill({ ...failure, requestedAtMs: 999 });
+    expect(foldBreaker(facts, old)).toMatchObject({ state: 'closed', failures: 0 });
+    expect(foldBreaker(facts, Array(5).fill({ ...failure, requestedAtMs: 1_000 }))).toMatchObject({ state: 'open' });
+  });
+  test('a probe that was left over from before does not close it', () => {
+    const facts = { ...closed, state: 'open', failures: 5, openedAtMs: 1_000 } as const;
+    expect(foldBreaker(facts, [{ ...alive, probe: true, requestedAtMs: 999 }])).toMatchObject({ state: 'open' });
+    expect(foldBreaker(facts, [{ ...alive, probe: true, requestedAtMs: 1_000 }])).toMatchObject({ state: 'closed' });
+  });
   test('many at once end where they would end one by one', () => {
     fc.assert(
       fc.property(facts, fc.array(event, { maxLength: 20 }), (start, events) => {

@@ -225,4 +225,56 @@ describe('while it is open', () => {
     expect(await breaker(pool, s)).toMatchObject({ state: 'open' });
     expect(await stateOf(pool, only(early.rows).id)).toBe('submitted');
   });
+
+  test('a probe is found behind rows that have no price', async ({ database: { pool } }) => {
+    const s = await opened(pool, 0);
+    await enqueue(
+      pool,
+      numbers(20).map((m) => ({ ...m, route: s.name })),
+    );
+    await pool.query(
+      `update sendledger.outbound_message set country = 'ZZ' where route_id = $1 and state = 'pending' and recipient < '919010000015'`,
+      [s.routeId],
+    );
+    await pool.query(`update sendledger.rate_card set price_key = 'transactional:IN' where route_id = $1`, [s.routeId]);
+    await probeDue(pool, s);
+    expect(await claim(pool, claimRequest(s))).toMatchObject({ rows: 1, submissions: 1, unpriced: 15, probe: true });
+  });
+
+  test('stragglers of the outage, counted after the probe closed it, do not open it again', async ({
+    database: { pool },
+  }) => {
+    const s = await scene(pool, { maxBatch: 1 });
+    const all = await marked(pool, s, numbers(12));
+    await apply(pool, ...all.slice(0, 5).map((m) => signed(s, m, 'ambiguous', 'failure')));
+    await enqueue(pool, [{ route: s.name }]);
+    await probeDue(pool, s);
+    await claim(pool, claimRequest(s));
+    const probe = only(await durably(pool, (sql) => markNextIn(sql, markRequest(s))));
+    await apply(pool, signed(s, probe, 'accepted', 'alive'));
+    await apply(pool, ...all.slice(5).map((m) => signed(s, m, 'ambiguous', 'failure')));
+    expect(await breaker(pool, s)).toMatchObject({ state: 'closed', failures: 0 });
+  });
+});
+
+test('requests whose workers died hold their places until they are counted: never more than the bound and the threshold', async ({
+  freshDatabase: { pool },
+}) => {
+  const s = await scene(pool, { maxBatch: 1 });
+  await pool.query('update sendledger.route set max_in_flight_requests = 8 where id = $1', [s.routeId]);
+  await enqueue(
+    pool,
+    numbers(60).map((m) => ({ ...m, route: s.name })),
+  );
+  await claim(pool, claimRequest(s));
+  let sent = 0;
+  for (let round = 0; round < 6; round++) {
+    const marks = await durably(pool, (sql) => markNextIn(sql, markRequest(s)));
+    sent += marks.length;
+    // Each worker dies at once, and the sweep comes late.
+    for (const m of marks) await endLease(pool, m);
+    if (round % 2 === 1) await durably(pool, (sql) => sweepMarkedLeases(sql, 100));
+  }
+  expect(sent).toBe(8);
+  expect(await breaker(pool, s)).toMatchObject({ state: 'open' });
 });

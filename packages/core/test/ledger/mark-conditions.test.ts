@@ -57,6 +57,11 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
   'the epoch is not there': (c) => c.pool.query('delete from sendledger.dataset_epoch'),
   'the lease is over': submission(`lease_until = now() - interval '1 ms'`),
   'not_after has passed': submission(`not_after = now() - interval '1 ms'`),
+  // A place that is free before the failure is counted would let the next one out into the same dark.
+  'a marked request holds its place until the sweep has seen that its lease is over': async (c) => {
+    await route('max_in_flight_requests = 1')(c);
+    await endLease(c.pool, await importSubmission(c.pool, 'marked', c.scene.routeId));
+  },
   'as many requests are on the wire as may be': async (c) => {
     await route('max_in_flight_requests = 2')(c);
     for (let i = 0; i < 2; i++) await importSubmission(c.pool, 'marked', c.scene.routeId);
@@ -90,10 +95,6 @@ const PASSES: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
   'one request fewer than the bound is on the wire': async (c) => {
     await route('max_in_flight_requests = 2')(c);
     await importSubmission(c.pool, 'marked', c.scene.routeId);
-  },
-  'marked requests whose lease is over hold no place': async (c) => {
-    await route('max_in_flight_requests = 1')(c);
-    await endLease(c.pool, await importSubmission(c.pool, 'marked', c.scene.routeId));
   },
   'ambiguous requests hold no place': async (c) => {
     await route('max_in_flight_requests = 1')(c);

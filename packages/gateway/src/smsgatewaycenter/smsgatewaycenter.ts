@@ -143,9 +143,7 @@ async function reportByTransaction(
 function account(transport: Transport, settings: Settings, signal: AbortSignal | undefined): Promise<AccountAnswer> {
   const secrets: Secrets = { credentials: credentialsOf(settings), texts: [] };
   const call = { path: ACCOUNT_PATH, form: callForm(settings), signal };
-  return callProvider(transport, settings, call, (received) =>
-    readAccount(received, secrets, settings.extraCodes),
-  );
+  return callProvider(transport, settings, call, (received) => readAccount(received, secrets, settings.extraCodes));
 }
 
 function heldSchedules(

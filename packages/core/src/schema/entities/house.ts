@@ -27,6 +27,7 @@ export const Route = defineEntity({
     breakerThreshold: p.integer(),
     breakerOpenedAt: p.datetime().nullable(),
     breakerReason: p.text().nullable(),
+    breakerClosedAt: p.datetime().nullable(),
     probeAt: p.datetime().nullable(),
     probes: p.integer(),
     probeFirstMs: p.integer(),

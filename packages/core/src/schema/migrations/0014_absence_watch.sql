@@ -11,3 +11,7 @@ create index absence_watch_due on sendledger.absence_watch (next_look_at);
 
 grant select, insert, update, delete on sendledger.absence_watch to sendledger_reconcile;
 grant select, insert on sendledger.absence_watch to sendledger_backfill, sendledger_cli, sendledger_ops;
+
+-- Failures of requests from before the breaker closed are the stragglers of an outage that is over.
+alter table sendledger.route add column breaker_closed_at timestamptz;
+grant update (breaker_closed_at) on sendledger.route to sendledger_submit, sendledger_reconcile, sendledger_backfill;
