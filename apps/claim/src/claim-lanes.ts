@@ -25,11 +25,15 @@ export function claimRound(context: AppContext, policy: ClaimPolicy): (messageCl
     registers: [context.registry],
   });
 
+  // Whom each lane served last: the turns go on behind it.
+  const served = new Map<string, string>();
   return async (messageClass) => {
     let found = false;
     let more = false;
     for (const lane of await lanesWithWork(context.sql, messageClass)) {
-      const result = await claimLane(context, lane, policy);
+      const key = laneName(lane.routeId, lane.messageClass);
+      const result = await claimLane(context, lane, policy, served.get(key) ?? '');
+      if (result.served !== null) served.set(key, result.served);
       if (result.rows > 0) claimed.inc({ message_class: lane.messageClass }, result.rows);
       if (result.unpriced > 0) unpriced.inc({ message_class: lane.messageClass }, result.unpriced);
       found = true;
@@ -39,15 +43,19 @@ export function claimRound(context: AppContext, policy: ClaimPolicy): (messageCl
   };
 }
 
-async function claimLane(context: AppContext, lane: LaneRef, policy: ClaimPolicy) {
+async function claimLane(context: AppContext, lane: LaneRef, policy: ClaimPolicy, after: string) {
   const result = await claim(context.pool, {
     ...lane,
     limit: policy.batch,
     leaseMs: policy.leaseMs,
     workerId: context.worker.id,
+    after,
   });
   if (result.submissions > 0) {
-    context.log.info({ route: lane.routeId, message_class: lane.messageClass, ...result }, 'claimed');
+    context.log.info(
+      { route: lane.routeId, message_class: lane.messageClass, ...result, served: undefined },
+      'claimed',
+    );
     // After the commit, and for the lot.
     await context.wakeUps.send('submit', laneName(lane.routeId, lane.messageClass));
   }

@@ -1,6 +1,7 @@
 import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
+import { fairTurns, type Turn } from './fair-turns.ts';
 import { type LaneRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
@@ -14,6 +15,8 @@ export interface ClaimRequest extends LaneRef {
   /** How long the submissions wait for their mark before they are released. */
   readonly leaseMs: number;
   readonly workerId: string;
+  /** The tenant that this claimer served last in this lane: the turns go on behind it. */
+  readonly after?: string;
 }
 
 export interface ClaimResult {
@@ -27,12 +30,22 @@ export interface ClaimResult {
   readonly more: boolean;
   /** The breaker is open: one message was taken as its probe. */
   readonly probe: boolean;
+  /** The tenant served last; null where nobody was, or nobody else waits. */
+  readonly served: string | null;
 }
 
 /** Due rows among which a probe is looked for. */
 const PROBE_CANDIDATES = 100;
 
-const NOTHING: ClaimResult = { rows: 0, submissions: 0, unpriced: 0, cancelled: 0, more: false, probe: false };
+const NOTHING: ClaimResult = {
+  rows: 0,
+  submissions: 0,
+  unpriced: 0,
+  cancelled: 0,
+  more: false,
+  probe: false,
+  served: null,
+};
 
 /**
  * pending|retry → claimed: takes the next due rows of a lane, quotes their price and groups them into submissions under a
@@ -44,8 +57,10 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
     // A probe is the first of them that has a price and was not cancelled.
     const limit = gate.probe ? PROBE_CANDIDATES : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
-    const picked = await pickDue(sql, request, limit, gate.maxBatch);
+    const turns = await fairTurns(sql, request, limit, request.after ?? '');
+    const picked = await pickDue(sql, request, limit, gate.maxBatch, turns);
     if (picked.length === 0) return NOTHING;
+    const served = turns.length > 1 ? (picked.at(-1)?.tenantId ?? null) : null;
 
     const covered = picked.filter((row) => row.cancelled);
     if (covered.length > 0) await cancelCovered(sql, covered);
@@ -54,7 +69,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     const unpriced = picked.filter((row) => !row.cancelled && !prices.has(row.priceKey));
     if (unpriced.length > 0) await postponeUnpriced(sql, request, unpriced);
 
-    const priced = picked.filter((row) => !row.cancelled && prices.has(row.priceKey));
+    const priced = interleave(picked).filter((row) => !row.cancelled && prices.has(row.priceKey));
     const planned = planSubmissions(gate.probe ? priced.slice(0, 1) : priced, gate);
     const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
     if (rows.length > 0) {
@@ -86,8 +101,9 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
       submissions: planned.length,
       unpriced: unpriced.length,
       cancelled: covered.length,
-      more: !gate.probe && picked.length >= limit,
+      more: !gate.probe && (picked.length >= limit || anyFull(picked, turns)),
       probe: gate.probe,
+      served,
     };
   });
 }
@@ -144,7 +160,22 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
   );
 }
 
+/** One of each tenant, then the next of each: what is claimed first leaves first. */
+function interleave(picked: readonly DueRow[]): readonly DueRow[] {
+  const queues = [...Map.groupBy(picked, (row) => row.tenantId).values()];
+  if (queues.length < 2) return picked;
+  const longest = Math.max(...queues.map((queue) => queue.length));
+  return Array.from({ length: longest }, (_, i) => queues.flatMap((queue) => queue[i] ?? [])).flat();
+}
+
+/** Some tenant gave its whole share: it may have more. */
+function anyFull(picked: readonly DueRow[], turns: readonly Turn[]): boolean {
+  const taken = Map.groupBy(picked, (row) => row.tenantId);
+  return turns.some(({ tenantId, share }) => (taken.get(tenantId)?.length ?? 0) >= share);
+}
+
 interface DueRow extends PickedRow {
+  readonly tenantId: string;
   readonly priceKey: string;
   readonly cancelled: boolean;
 }
@@ -153,9 +184,11 @@ interface DueRow extends PickedRow {
  * The next due rows by `outbound_message_claim`. Rows whose `submit_by` ends within the lease are left to the expiry
  * sweep. No bound on `created_at`: it would strand scheduled and recovered rows.
  */
-export const PICK_DUE = `select m.id, m.created_at, m.recipient, m.submit_by, m.message_class::text || ':' || coalesce(m.country, '*') as price_key,
+const DUE_COLUMNS = `m.id, m.created_at, m.tenant_id, m.recipient, m.submit_by, m.message_class::text || ':' || coalesce(m.country, '*') as price_key,
     case when $5::boolean then md5(row(m.tenant_id, m.sender_id, m.body, m.encoding, m.dlt_entity_id, m.dlt_template_id)::text) end as content,
-    ${COVERED_BY_CANCELLATION} as cancelled
+    ${COVERED_BY_CANCELLATION} as cancelled`;
+
+export const PICK_DUE = `select ${DUE_COLUMNS}
   from sendledger.outbound_message m
   where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
     and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
@@ -163,19 +196,48 @@ export const PICK_DUE = `select m.id, m.created_at, m.recipient, m.submit_by, m.
   limit $3
   for update skip locked`;
 
-async function pickDue(sql: Sql, request: ClaimRequest, limit: number, maxBatch: number): Promise<DueRow[]> {
+/** The same where several tenants wait: each in its turn gives its share, its own oldest first, by `outbound_message_fair`. */
+export const PICK_FAIR = `select due.* from unnest($6::text[], $7::integer[]) with ordinality as t(tenant_id, share, turn)
+  cross join lateral (
+    select ${DUE_COLUMNS}
+    from sendledger.outbound_message m
+    where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
+      and m.tenant_id = t.tenant_id and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
+    order by m.due_at, m.id
+    limit t.share
+    for update skip locked
+  ) due
+  order by t.turn
+  limit $3`;
+
+async function pickDue(
+  sql: Sql,
+  request: ClaimRequest,
+  limit: number,
+  maxBatch: number,
+  turns: readonly Turn[],
+): Promise<DueRow[]> {
   const rows = await rowsOf<{
     id: string;
     created_at: Date;
+    tenant_id: string;
     recipient: string;
     submit_by: Date;
     price_key: string;
     content: string | null;
     cancelled: boolean;
-  }>(sql, PICK_DUE, [request.routeId, request.messageClass, limit, request.leaseMs, maxBatch > 1]);
+  }>(sql, turns.length > 1 ? PICK_FAIR : PICK_DUE, [
+    request.routeId,
+    request.messageClass,
+    limit,
+    request.leaseMs,
+    maxBatch > 1,
+    ...(turns.length > 1 ? [turns.map((t) => t.tenantId), turns.map((t) => t.share)] : []),
+  ]);
   return rows.map((row) => ({
     id: row.id,
     createdAt: row.created_at,
+    tenantId: row.tenant_id,
     recipient: row.recipient,
     submitBy: row.submit_by,
     priceKey: row.price_key,

@@ -394,8 +394,10 @@ create table sendledger.submission (
 create table sendledger.tenant (
   tenant_id text not null,
   default_region character(2),
+  weight integer default 1 not null,
   constraint tenant_default_region_check CHECK ((default_region ~ '^[A-Z]{2}$'::text)),
   constraint tenant_tenant_id_check CHECK ((tenant_id <> ''::text)),
+  constraint tenant_weight_check CHECK (((weight >= 1) AND (weight <= 1000))),
   constraint tenant_pkey PRIMARY KEY (tenant_id)
 );
 create table sendledger.tenant_route (
@@ -449,6 +451,7 @@ CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING bt
 CREATE INDEX outbound_message_code ON ONLY sendledger.outbound_message USING btree (recipient) WHERE ((message_class = 'otp'::sendledger.message_class) AND (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'claimed'::sendledger.message_state])));
 CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX outbound_message_created ON ONLY sendledger.outbound_message USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
+CREATE INDEX outbound_message_fair ON ONLY sendledger.outbound_message USING btree (route_id, message_class, tenant_id, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
 CREATE INDEX outbound_message_recipient ON ONLY sendledger.outbound_message USING btree (recipient, created_at);
 CREATE INDEX outbound_message_replaces ON ONLY sendledger.outbound_message USING btree (replaces_id) WHERE (replaces_id IS NOT NULL);
 CREATE INDEX outbound_message_submission ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE (state = ANY (ARRAY['claimed'::sendledger.message_state, 'submitted'::sendledger.message_state, 'unknown'::sendledger.message_state]));

@@ -60,7 +60,11 @@ export class Writers {
   }
 
   static connect(url: string): pg.Pool {
-    return new pg.Pool({ connectionString: url, max: WRITERS });
+    const pool = new pg.Pool({ connectionString: url, max: WRITERS });
+    // The database is dropped while the last of them close.
+    pool.on('error', () => undefined);
+    pool.on('connect', (client) => client.on('error', () => undefined));
+    return pool;
   }
 
   /** Every request marked, its lease over where the scenario says so. */

@@ -68,7 +68,7 @@ export const Lane = defineEntity({
 export const Tenant = defineEntity({
   name: 'Tenant',
   tableName: 'tenant',
-  properties: { tenantId: p.text().primary(), defaultRegion: p.text().nullable() },
+  properties: { tenantId: p.text().primary(), defaultRegion: p.text().nullable(), weight: p.integer() },
 });
 
 export const TenantRoute = defineEntity({

@@ -1,0 +1,57 @@
+import type { LaneRef } from './identity.ts';
+import { rowsOf, type Sql } from './sql.ts';
+
+/** A tenant that has something waiting in a lane, and how many of its rows one claim takes. */
+export interface Turn {
+  readonly tenantId: string;
+  readonly share: number;
+}
+
+/** More tenants than this take their turns in several rounds. */
+const MOST_TENANTS = 1_000;
+
+/**
+ * Who waits in a lane: one step through the index a tenant, whatever the length of its queue. Two tenants cost as much as two
+ * million rows of theirs.
+ */
+export const TENANTS_WAITING = `with recursive step as (
+    (select m.tenant_id from sendledger.outbound_message m
+     where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry') and m.tenant_id > $3
+     order by m.tenant_id limit 1)
+    union all
+    select (select m.tenant_id from sendledger.outbound_message m
+      where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
+        and m.tenant_id > step.tenant_id
+      order by m.tenant_id limit 1)
+    from step where step.tenant_id is not null
+  )
+  select step.tenant_id as "tenantId", coalesce((select t.weight from sendledger.tenant t where t.tenant_id = step.tenant_id), 1) as weight
+  from step where step.tenant_id is not null limit $4`;
+
+/**
+ * The turns of one claim: every tenant that waits, beginning behind the one that was served last, each with its share of the limit
+ * by weight and one row at least. Where there are more tenants than rows, the rest comes in the next rounds.
+ *
+ * @param after the tenant served last; empty: begin with the first
+ */
+export async function fairTurns(sql: Sql, lane: LaneRef, limit: number, after: string): Promise<Turn[]> {
+  const tenants = (from: string) =>
+    rowsOf<{ tenantId: string; weight: number }>(sql, TENANTS_WAITING, [
+      lane.routeId,
+      lane.messageClass,
+      from,
+      MOST_TENANTS,
+    ]);
+  const behind = await tenants(after);
+  const before = after === '' ? [] : (await tenants('')).filter((t) => !behind.some((b) => b.tenantId === t.tenantId));
+  return sharesOf([...behind, ...before], limit);
+}
+
+/** Shares of a limit by weight. Pure. */
+export function sharesOf(
+  tenants: readonly { readonly tenantId: string; readonly weight: number }[],
+  limit: number,
+): Turn[] {
+  const sum = tenants.reduce((total, tenant) => total + tenant.weight, 0);
+  return tenants.map(({ tenantId, weight }) => ({ tenantId, share: Math.max(1, Math.floor((limit * weight) / sum)) }));
+}
