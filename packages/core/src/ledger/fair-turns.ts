@@ -14,7 +14,7 @@ const MOST_TENANTS = 1_000;
  * Who waits in a lane: one step through the index a tenant, whatever the length of its queue. Two tenants cost as much as two
  * million rows of theirs.
  */
-export const TENANTS_WAITING = `with recursive step as (
+const TENANTS_WAITING = `with recursive step as (
     (select m.tenant_id from sendledger.outbound_message m
      where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry') and m.tenant_id > $3
      order by m.tenant_id limit 1)
