@@ -1,12 +1,4 @@
-import {
-  type AbsenceDoubt,
-  type Correlation,
-  correlate,
-  doubtsAboutAbsence,
-  type LooseRecord,
-  type RequestedRow,
-  windowOf,
-} from '@sendledger/core';
+import { type AbsenceDoubt, type Correlation, correlate, windowOf } from '@sendledger/core';
 import {
   type DuePoll,
   durably,
@@ -16,7 +8,6 @@ import {
   openReview,
   ownedIds,
   type RequestedMessage,
-  type ReviewRequest,
   requestedMessages,
   resolveReviewOf,
   routeClock,
@@ -32,7 +23,23 @@ import { type AppContext, Counter, type Round } from '@sendledger/worker';
 import { endLooks } from './end-looks.ts';
 import { ANSWERED_BY_EVIDENCE, type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import { movedLine } from './moved-line.ts';
-import { type DaysRead, knownKey, readDays } from './read-days.ts';
+import { type DaysRead, readDays } from './read-days.ts';
+import { inSpans, ROWS_AT_ONCE } from './spans.ts';
+import {
+  AROUND_MS,
+  type Asked,
+  ambiguousItem,
+  around,
+  asRequested,
+  doubtsOf,
+  type FoundRecord,
+  isOverdue,
+  isSettled,
+  isShown,
+  LASTING,
+  NOBODY,
+  originOf,
+} from './unresolved-rules.ts';
 
 export interface ResolverPolicy {
   /** More recipients than this at once are looked for in one read of everybody's records. */
@@ -42,25 +49,13 @@ export interface ResolverPolicy {
   readonly longestPauseMs: number;
 }
 
-/** Rows resolved together: those of one account whose requests lie within an hour of each other. */
-const SPAN_MS = 3_600_000;
-/** Before and after a request, within which other requests are known to have been accepted "around it". */
-const AROUND_MS = 3_600_000;
 const SHORTEST_AROUND_MS = 60_000;
-const ROWS_AT_ONCE = 500;
-
-/** The account and route that a look is made for. */
-type Asked = Pick<DuePoll, 'routeId' | 'provider' | 'account' | 'zone'>;
-
-/** Stands for the number of a record that names none: it fits no row, and stands against the absence of each. */
-const NOBODY = '';
-
-type Record = LooseRecord & { readonly source: ProviderRecord };
+const DAY_MS = 86_400_000;
 
 /** A row with everything that the decision about it rests on. */
 interface Verdict {
   readonly row: UnresolvedRow;
-  readonly correlation: Correlation<Record>;
+  readonly correlation: Correlation<FoundRecord>;
   readonly windowMs: number;
   readonly doubts: readonly AbsenceDoubt[];
 }
@@ -264,7 +259,7 @@ export class UnknownResolver {
     account: { provider: string; account: string },
     read: DaysRead,
     offsetMs: number,
-  ): Promise<{ readonly owned: readonly ProviderRecord[]; readonly loose: readonly Record[] }> {
+  ): Promise<{ readonly owned: readonly ProviderRecord[]; readonly loose: readonly FoundRecord[] }> {
     const distinct = new Map(read.records.map((r) => [r.providerMessageId ?? JSON.stringify(r.evidence), r]));
     const records = [...distinct.values()];
     const owned = await ownedIds(this.#context.sql, account, {
@@ -387,120 +382,4 @@ export class UnknownResolver {
       'resolved',
     );
   }
-}
-
-const DAY_MS = 86_400_000;
-/** Doubts that no later look takes away by itself. */
-const LASTING: ReadonlySet<AbsenceDoubt> = new Set(['loose_records', 'clock_off']);
-
-const originOf = (poll: Asked) => ({
-  routeId: poll.routeId,
-  provider: poll.provider,
-  account: poll.account,
-  source: 'poll' as const,
-});
-
-/** Settled for so long that a person should look: a lagging report or a busy worker had its time. */
-const isOverdue = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFrom.getTime() + 2 * row.settleMs;
-
-const isSettled = (row: UnresolvedRow) => row.askedAt.getTime() >= row.settlesFrom.getTime() + row.settleMs;
-
-const around = (instants: readonly number[], aroundMs: number): [Date, Date] => [
-  new Date(Math.min(...instants) - aroundMs),
-  new Date(Math.max(...instants) + aroundMs),
-];
-
-function asRequested(row: RequestedMessage, clockKnown: boolean): RequestedRow {
-  return {
-    id: row.id,
-    recipient: row.recipient,
-    senderId: row.senderId,
-    ...windowOf(row.requestedAt.getTime(), clockKnown),
-  };
-}
-
-/** One of its ids is in these records. */
-function isShown(row: RequestedMessage, records: readonly ProviderRecord[]): boolean {
-  return records.some(
-    (record) =>
-      (row.providerMessageId !== null && record.providerMessageId === row.providerMessageId) ||
-      (row.providerTxnId !== null && record.providerTxnId === row.providerTxnId && record.recipient === row.recipient),
-  );
-}
-
-function doubtsOf(
-  row: UnresolvedRow,
-  read: DaysRead,
-  accepted: Awaited<ReturnType<typeof knownAccepted>>,
-  loose: readonly Record[],
-  clock: { readonly offsetMs: number | null; readonly pairs: number },
-  waiting: ReadonlyMap<string, number>,
-): AbsenceDoubt[] {
-  const at = row.requestedAt.getTime();
-  const near = accepted.filter((k) => Math.abs(k.requestedAt.getTime() - at) <= AROUND_MS);
-  return doubtsAboutAbsence({
-    readAtMs: row.askedAt.getTime(),
-    complete: read.whole,
-    knownBefore: near.filter((k) => k.requestedAt.getTime() < at).length,
-    // After the request was over: one that was marked while it was on its way may have overtaken it.
-    knownAfter: near.filter((k) => k.requestedAt.getTime() > row.endedAt.getTime()).length,
-    knownMissing: near.filter((k) => !read.shown.has(knownKey(k))).length,
-    // Whatever sender they name, since nobody promises that it comes back spelt as ours.
-    looseRecords: loose.filter((record) => record.recipient === row.recipient || record.recipient === NOBODY).length,
-    waitingReceipts: waiting.get(row.recipient) ?? 0,
-    transactionNamed: row.transactionNamed,
-    knownCut: accepted.length >= MOST_KNOWN,
-    requestedAtMs: row.settlesFrom.getTime(),
-    settleMs: row.settleMs,
-    clockOffsetMs: clock.offsetMs,
-    clockPairs: clock.pairs,
-    senderIsDone: row.senderIsDone,
-  });
-}
-
-function ambiguousItem(
-  poll: Asked,
-  row: UnresolvedRow,
-  found: Extract<Correlation<Record>, { kind: 'ambiguous' }>,
-  set: readonly RequestedMessage[],
-): ReviewRequest {
-  return {
-    kind: 'correlation_ambiguous',
-    subject: `message ${row.id}`,
-    routeId: poll.routeId,
-    message: row,
-    submission: row.submission,
-    once: true,
-    refresh: true,
-    evidence: {
-      attempt_key: row.attemptKey,
-      rows: found.rows.length,
-      records: found.records,
-      ...(found.together
-        ? {
-            settle_together: 'as many records as messages: all were sent and billed, and nobody can say which is which',
-            messages: set
-              .filter((other) => other.state === 'unknown')
-              .map((other) => ({ id: other.id, created_at: other.createdAt.toISOString() })),
-          }
-        : {}),
-    },
-  };
-}
-
-/** Rows whose requests lie close together, so that one read of a few days serves them all. */
-function* inSpans<R extends UnresolvedRow>(rows: readonly R[]): Generator<readonly R[]> {
-  let span: R[] = [];
-  for (const row of rows.toSorted((a, b) => a.requestedAt.getTime() - b.requestedAt.getTime())) {
-    const [first] = span;
-    if (
-      first !== undefined &&
-      (row.requestedAt.getTime() - first.requestedAt.getTime() > SPAN_MS || span.length >= ROWS_AT_ONCE)
-    ) {
-      yield span;
-      span = [];
-    }
-    span.push(row);
-  }
-  if (span.length > 0) yield span;
 }

@@ -99,24 +99,3 @@ export async function wakePolls(sql: Sql, submissions: readonly RowRef[]): Promi
     rowKeys(submissions),
   );
 }
-
-/**
- * Receipts of these accounts may have been lost in a span of time: every report that is still awaited is due at once. In batches:
- * answers how many it moved, and is called until that is fewer than asked for.
- */
-export async function wakeAwaited(sql: Sql, accounts: readonly string[], before: Date, limit: number): Promise<number> {
-  return countOf(
-    sql,
-    `with awaited as materialized (
-       select s.id, s.created_at from sendledger.submission s
-       where s.poll_at > now() and s.requested_at <= $2
-         and s.route_id in (select r.id from sendledger.route r where r.provider || '/' || r.account = any ($1::text[]))
-       order by s.poll_at limit $3 for update of s skip locked
-     )
-     update sendledger.submission s set poll_at = now()
-     where s.id = any (array(select a.id from awaited a))
-       and s.created_at >= (select min(a.created_at) from awaited a) and s.created_at <= (select max(a.created_at) from awaited a)
-       and s.poll_at is not null`,
-    [accounts, before, limit],
-  );
-}
