@@ -41,7 +41,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const proxy = await startPostgresProxy(database.url);
     await furnish(database);
     const url = urls(database);
-    startApp('claim', { DATABASE_URL: url.claim });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });
     const gateway = { SMSGATEWAYCENTER_BASE_URL: provider.url };
     const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: proxy.through(url.submit) });
     await submit.saw((line) => line.event === 'started');
@@ -69,7 +69,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const provider = await startSilentListener('https');
     await furnish(database);
     const url = urls(database);
-    startApp('claim', { DATABASE_URL: url.claim });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });
     const gateway = { SMSGATEWAYCENTER_BASE_URL: provider.url, NODE_TLS_REJECT_UNAUTHORIZED: '0' };
     const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: url.submit });
     await enqueueMany(database, 1, CODE);
@@ -111,7 +111,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const proxy = await startPostgresProxy(database.url);
     await furnish(database);
     const url = urls(database);
-    startApp('claim', { DATABASE_URL: url.claim });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });
     const gateway = {
       SMSGATEWAYCENTER_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
       SMSGATEWAYCENTER_KEEP_ALIVE: 'on',
@@ -147,7 +147,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     await furnish(database);
     const url = urls(database);
     const gateway = { SMSGATEWAYCENTER_BASE_URL: sim.url };
-    startApp('claim', { DATABASE_URL: url.claim });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });
     sim.faults.next('hold');
     const submit = startApp('submit', {
       ...gateway,

@@ -33,7 +33,8 @@ async function fleet(
   redis: readonly (string | undefined)[],
 ): Promise<AppProcess[]> {
   const url = urls(database);
-  startApp('claim', { DATABASE_URL: url.claim });
+  // Nobody sweeps here: a claim that a slow fleet does not get to must not end.
+  startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '300000' });
   return redis.map((redisUrl) =>
     startApp('submit', {
       DATABASE_URL: url.submit,
