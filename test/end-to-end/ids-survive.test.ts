@@ -39,7 +39,7 @@ describe("a provider's id survives send → row → JSON → row", () => {
     await once(provider, 'listening');
     await furnish(database);
     const url = urls(database);
-    startApp('claim', { DATABASE_URL: url.claim });
+    startApp('claim', { DATABASE_URL: url.claim, SENDLEDGER_CLAIM_LEASE_MS: '60000' });
     startApp('submit', {
       DATABASE_URL: url.submit,
       SMSGATEWAYCENTER_BASE_URL: `http://127.0.0.1:${(provider.address() as AddressInfo).port}`,
