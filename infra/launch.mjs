@@ -17,6 +17,7 @@ const PROGRAMS = {
   submit: ['apps/submit/src/main.ts'],
   reconcile: ['apps/reconcile/src/main.ts'],
   'gateway-sim': ['apps/gateway-sim/src/main.ts'],
+  bench: ['test/bench/main.ts'],
 };
 
 const [name, ...rest] = process.argv.slice(2);

@@ -20,7 +20,7 @@ export interface AcceptedMessage {
 export interface TransactionHead {
   id: string;
   acceptedAt: number;
-  /** When it goes out, or did: at acceptance, or at the time of its schedule. */
+  /** When it goes out, or did: at acceptance, or by its schedule. */
   dispatchedAt: number;
   /** Its schedule, where it has one. */
   schedule: Schedule | null;

@@ -39,6 +39,7 @@ const settings = {
   dlrTxnIds: flag(),
   dlrTimes: z.enum(['text', 'epoch-ms', 'epoch-s', 'long-text']),
   refundCancelled: flag(),
+  forgetDeleted: flag(),
   latencyMs: read(span),
   truncateBytes: wholeNumber(),
   slowMs: milliseconds(),
@@ -59,7 +60,15 @@ const settings = {
 } satisfies Partial<Record<keyof GatewaySimOptions, z.ZodType>>;
 
 const schema = z.object(settings).partial();
-const SWITCHES = ['jsonAsHtml', 'unquotedIds', 'unquotedCodes', 'sendExtras', 'dlrTxnIds', 'refundCancelled'];
+const SWITCHES = [
+  'jsonAsHtml',
+  'unquotedIds',
+  'unquotedCodes',
+  'sendExtras',
+  'dlrTxnIds',
+  'refundCancelled',
+  'forgetDeleted',
+];
 const DEFAULT_PORT = 8600;
 
 /**

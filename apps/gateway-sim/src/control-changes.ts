@@ -1,6 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
 import { assertShares, FAULT_NAMES, OUTAGE_NAMES } from './fault-names.ts';
+import { SCHEDULE_FAULT_NAMES } from './schedule-fault-names.ts';
 import type { Simulation } from './simulation.ts';
 
 const fault = z.enum(FAULT_NAMES);
@@ -44,6 +45,15 @@ const pushBody = z
   .strict();
 
 const scheduleBody = z.object({ scheduledAt: z.number().int(), total: z.number().int().min(0).default(1) }).strict();
+
+const dispatchBody = z.object({ uuId: z.string().min(1) }).strict();
+const nextScheduleFault = z
+  .object({ fault: z.enum(SCHEDULE_FAULT_NAMES), count: z.number().int().min(1).default(1) })
+  .strict();
+const scheduleFaultsBody = z
+  .object({ clear: z.literal(true), next: z.union([nextScheduleFault, z.array(nextScheduleFault)]) })
+  .partial()
+  .strict();
 
 /** `POST /_sim/…`: what a test sets. No part of the provider's API. A body that makes no sense changes nothing. */
 export function addControlChanges(app: FastifyInstance, simulation: Simulation): void {
@@ -91,6 +101,15 @@ export function addControlChanges(app: FastifyInstance, simulation: Simulation):
     return push.counts();
   });
   app.post('/_sim/schedules', (request) => ({ uuId: schedules.add(scheduleBody.parse(request.body)) }));
+  app.post('/_sim/schedules/dispatch', (request) => ({
+    change: schedules.dispatch(dispatchBody.parse(request.body).uuId),
+  }));
+  app.post('/_sim/schedules/faults', (request) => {
+    const change = scheduleFaultsBody.parse(request.body);
+    if (change.clear === true) schedules.faults.clear();
+    for (const next of [change.next ?? []].flat()) schedules.faults.next(next.fault, next.count);
+    return {};
+  });
 }
 
 function isPattern(source: string): boolean {

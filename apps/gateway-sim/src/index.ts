@@ -7,6 +7,7 @@ import { ListeningPort } from './listening-port.ts';
 import { formatAmount } from './money.ts';
 import { DEFAULT_OPTIONS, type GatewaySimOptions } from './options.ts';
 import type { Push } from './push.ts';
+import type { ScheduleFaults } from './schedule-faults.ts';
 import type { Schedules } from './schedules.ts';
 import type { SendLog } from './send-log.ts';
 import { buildServer } from './server.ts';
@@ -20,6 +21,8 @@ export type { FaultName, FaultShares, OutageName } from './fault-names.ts';
 export type { Faults } from './faults.ts';
 export type { DlrTimes, GatewaySimOptions, Span } from './options.ts';
 export type { Push, PushCounts, PushFaults } from './push.ts';
+export type { ScheduleFaultName } from './schedule-fault-names.ts';
+export type { ScheduleFaults } from './schedule-faults.ts';
 export type { Schedule, ScheduleChange, Schedules } from './schedules.ts';
 export type { SendLog } from './send-log.ts';
 
@@ -38,8 +41,10 @@ export interface GatewaySim {
   readonly account: Pick<Account, 'setBalance' | 'breakCredentials' | 'balance'>;
   /** Receipts posted to a URL. */
   readonly push: Pick<Push, 'to' | 'faults' | 'counts' | 'settled'>;
-  /** Sends for later, and foreign ones planted with `add`. */
-  readonly schedules: Pick<Schedules, 'add' | 'find' | 'list' | 'move' | 'cancel'>;
+  /** Sends for later, and foreign ones planted with `add`; and what goes wrong with the calls that change them. */
+  readonly schedules: Pick<Schedules, 'add' | 'find' | 'list' | 'move' | 'cancel' | 'dispatch'> & {
+    readonly faults: Pick<ScheduleFaults, 'next' | 'clear'>;
+  };
   /** Calls of the provider that arrived, by endpoint, answered or not. */
   calls(): Calls;
   /** Money charged less money given back, four decimals. */

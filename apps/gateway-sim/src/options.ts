@@ -52,6 +52,8 @@ export interface GatewaySimOptions {
   dlrTimes: DlrTimes;
   /** Give the charge back when a schedule is deleted. */
   refundCancelled: boolean;
+  /** A deleted schedule vanishes from the list; false: it stays there as deleted. */
+  forgetDeleted: boolean;
   /** How long the answer to a send takes. */
   latencyMs: Span;
   /** How many bytes of the body `truncate-reply` lets through. */
@@ -113,6 +115,7 @@ export const DEFAULT_OPTIONS: GatewaySimOptions = {
   dlrTxnIds: true,
   dlrTimes: 'text',
   refundCancelled: false,
+  forgetDeleted: false,
   latencyMs: { min: 0, max: 0 },
   truncateBytes: 20,
   slowMs: 3_000,

@@ -1,61 +1,83 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { credentialsHold } from './credentials.ts';
-import { badParameter, INVALID_CREDENTIALS, NO_SUCH_SCHEDULE, SCHEDULE_TOO_LATE } from './error-codes.ts';
+import {
+  badParameter,
+  INVALID_CREDENTIALS,
+  NO_SUCH_SCHEDULE,
+  type ProviderError,
+  SCHEDULE_TOO_LATE,
+} from './error-codes.ts';
 import { replyError, replyNested } from './replies.ts';
 import { type Parameters, readParameters } from './request-parameters.ts';
-import type { Schedule, ScheduleChange } from './schedules.ts';
+import { failAfterChange, failBeforeChange } from './schedule-failures.ts';
+import { goesOutAt, type Schedule, type ScheduleChange } from './schedules.ts';
 import type { Simulation } from './simulation.ts';
 
-type Handler = (simulation: Simulation, parameters: Parameters, reply: FastifyReply) => FastifyReply;
-
 /** `/SMSApi/schedule/read`: all schedules of the account, or the one with this `uuid`. */
-export const handleScheduleRead = authenticated((simulation, parameters, reply) => {
+export function handleScheduleRead(simulation: Simulation, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   const { schedules, options } = simulation;
-  const asked = schedules.list().filter(({ uuId }) => parameters.uuid === undefined || uuId === parameters.uuid);
+  const parameters = readParameters(request);
+  if (!credentialsHold(request, parameters, simulation)) {
+    return replyError(reply, parameters, INVALID_CREDENTIALS, options);
+  }
+  const asked = schedules.list().filter(({ uuId, cancelledAt }) => {
+    const isForgotten = options.forgetDeleted && cancelledAt !== null;
+    return !isForgotten && (parameters.uuid === undefined || uuId === parameters.uuid);
+  });
   const rows = asked.map((schedule) => scheduleRow(simulation, schedule));
   const scheduleList = rows.map((schedule) => ({ schedule }));
   return replyNested(reply, parameters, { ...envelope('read', rows.length), scheduleList }, rows, options);
-});
+}
 
 /** `/SMSApi/schedule/update`: moves one schedule to `scheduletime`. */
-export const handleScheduleUpdate = authenticated((simulation, parameters, reply) => {
-  const { clock, options, schedules } = simulation;
-  if (!parameters.uuid) return replyError(reply, parameters, badParameter('uuid is missing'), options);
-  const at = clock.readDateTime(parameters.scheduletime ?? '');
-  if (at === null || at <= options.now()) {
-    return replyError(reply, parameters, badParameter('scheduletime must be YYYY-MM-DD HH:MM:SS to come'), options);
-  }
-  return replyChange(simulation, parameters, reply, 'update', schedules.move(parameters.uuid, at));
+export const handleScheduleUpdate = changing('update', ({ clock, options, schedules }, uuid, { scheduletime = '' }) => {
+  const at = clock.readDateTime(scheduletime);
+  if (at === null || at <= options.now()) return badParameter('scheduletime must be YYYY-MM-DD HH:MM:SS to come');
+  return errorOf(schedules.move(uuid, at));
 });
 
 /** `/SMSApi/schedule/delete`: takes one schedule back. */
-export const handleScheduleDelete = authenticated((simulation, parameters, reply) => {
-  const { log, options, schedules } = simulation;
-  if (!parameters.uuid) return replyError(reply, parameters, badParameter('uuid is missing'), options);
-  const change = schedules.cancel(parameters.uuid);
-  if (change === 'done' && options.refundCancelled) log.refund(parameters.uuid);
-  return replyChange(simulation, parameters, reply, 'delete', change);
+export const handleScheduleDelete = changing('delete', ({ log, options, schedules }, uuid) => {
+  const change = schedules.cancel(uuid);
+  if (change === 'done' && options.refundCancelled) log.refund(uuid);
+  return errorOf(change);
 });
 
-function authenticated(handler: Handler) {
-  return (simulation: Simulation, request: FastifyRequest, reply: FastifyReply): FastifyReply => {
+/** @param change makes the change; answers why not, or null. */
+function changing(
+  action: 'update' | 'delete',
+  change: (simulation: Simulation, uuid: string, parameters: Parameters) => ProviderError | null,
+) {
+  return async (simulation: Simulation, request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
+    const { faults, options, schedules } = simulation;
+    const gone = new AbortController();
+    reply.raw.once('close', () => gone.abort());
     const parameters = readParameters(request);
-    if (credentialsHold(request, parameters, simulation)) return handler(simulation, parameters, reply);
-    return replyError(reply, parameters, INVALID_CREDENTIALS, simulation.options);
+    const fault = schedules.faults.pick();
+    if (fault === 'hold-before') await faults.hold(gone.signal);
+    const failed = failBeforeChange(simulation, parameters, fault, reply);
+    if (failed !== null) return failed;
+    const { uuid } = parameters;
+    let error: ProviderError | null;
+    if (!credentialsHold(request, parameters, simulation)) error = INVALID_CREDENTIALS;
+    else if (!uuid) error = badParameter('uuid is missing');
+    else error = change(simulation, uuid, parameters);
+    if (gone.signal.aborted) return reply.hijack();
+    if (error !== null) return replyError(reply, parameters, error, options);
+    const answered = failAfterChange(fault, request, reply);
+    return answered ?? replyNested(reply, parameters, envelope(action, 1), [{ status: 'success' }], options);
   };
 }
 
-function replyChange(
-  { options }: Simulation,
-  parameters: Parameters,
-  reply: FastifyReply,
-  action: string,
-  change: ScheduleChange,
-): FastifyReply {
-  if (change === 'unknown') return replyError(reply, parameters, NO_SUCH_SCHEDULE, options);
-  if (change === 'too-late') return replyError(reply, parameters, SCHEDULE_TOO_LATE, options);
-  const row = { status: 'success' };
-  return replyNested(reply, parameters, envelope(action, 1), [row], options);
+function errorOf(change: ScheduleChange): ProviderError | null {
+  switch (change) {
+    case 'done':
+      return null;
+    case 'too-late':
+      return SCHEDULE_TOO_LATE;
+    case 'unknown':
+      return NO_SUCH_SCHEDULE;
+  }
 }
 
 function envelope(action: string, count: number): Record<string, unknown> {
@@ -64,7 +86,7 @@ function envelope(action: string, count: number): Record<string, unknown> {
 
 function scheduleRow({ clock, options }: Simulation, schedule: Schedule): Record<string, string> {
   const { cancelledAt, scheduledAt } = schedule;
-  const status = cancelledAt !== null ? 'DELETED' : scheduledAt <= options.now() ? 'SENT' : 'SCHEDULED';
+  const status = cancelledAt !== null ? 'DELETED' : goesOutAt(schedule) <= options.now() ? 'SENT' : 'SCHEDULED';
   return {
     uuId: schedule.uuId,
     status,

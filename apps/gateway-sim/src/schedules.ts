@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { ScheduleFaults } from './schedule-faults.ts';
 
 /** A send that waits for its time, or did. Instants are milliseconds since the epoch of the true clock. */
 export interface Schedule {
@@ -12,18 +13,29 @@ export interface Schedule {
   readonly updatedAt: number | null;
   /** When it was deleted; null: it was not. */
   readonly cancelledAt: number | null;
+  /** When it went out by `dispatch`, ahead of its time; null: it goes out at `scheduledAt`, or did. */
+  readonly dispatchedAt: number | null;
 }
 
-/** What became of a change: `too-late` when the time has come, `unknown` for no such schedule or a deleted one. */
+/** When a schedule goes out, or did, unless it was deleted. */
+export function goesOutAt({ dispatchedAt, scheduledAt }: Schedule): number {
+  return dispatchedAt ?? scheduledAt;
+}
+
+/** What became of a change: `too-late` when it has gone out, `unknown` for no such schedule or a deleted one. */
 export type ScheduleChange = 'done' | 'too-late' | 'unknown';
+
+type Changeable = { -readonly [Field in keyof Schedule]: Schedule[Field] };
 
 /** Every schedule of the account, those that no send of the client made included. */
 export class Schedules {
+  /** What goes wrong with the calls that move and delete schedules; the same as `/_sim/schedules/faults`. */
+  readonly faults = new ScheduleFaults();
   readonly #now: () => number;
   readonly #changed: () => void;
-  readonly #byId = new Map<string, { -readonly [Field in keyof Schedule]: Schedule[Field] }>();
+  readonly #byId = new Map<string, Changeable>();
 
-  /** @param changed called after a schedule was moved or deleted. */
+  /** @param changed called after a schedule was moved, deleted or dispatched. */
   constructor(now: () => number = Date.now, changed: () => void = () => undefined) {
     this.#now = now;
     this.#changed = changed;
@@ -34,9 +46,10 @@ export class Schedules {
    * of it. Answers its id, an invented one if none is given.
    */
   add(planted: Partial<Omit<Schedule, 'scheduledAt'>> & Pick<Schedule, 'scheduledAt'>): string {
-    const { uuId = inventedId(), total = 1, updatedAt = null, cancelledAt = null } = planted;
+    const { uuId = inventedId(), total = 1, updatedAt = null, cancelledAt = null, dispatchedAt = null } = planted;
     const createdAt = planted.createdAt ?? this.#now();
-    this.#byId.set(uuId, { uuId, total, createdAt, scheduledAt: planted.scheduledAt, updatedAt, cancelledAt });
+    const { scheduledAt } = planted;
+    this.#byId.set(uuId, { uuId, total, createdAt, scheduledAt, updatedAt, cancelledAt, dispatchedAt });
     return uuId;
   }
 
@@ -52,30 +65,44 @@ export class Schedules {
 
   /** Moves a schedule whose time has not come. @param scheduledAt the new time. */
   move(uuId: string, scheduledAt: number): ScheduleChange {
-    const now = this.#now();
-    const schedule = this.#byId.get(uuId);
-    if (schedule === undefined || schedule.cancelledAt !== null) return 'unknown';
-    if (now >= schedule.scheduledAt) return 'too-late';
-    schedule.scheduledAt = scheduledAt;
-    schedule.updatedAt = now;
-    this.#changed();
-    return 'done';
+    return this.#change(uuId, (schedule, now) => {
+      schedule.scheduledAt = scheduledAt;
+      schedule.updatedAt = now;
+    });
   }
 
-  /** Deletes a schedule whose time has not come: it will not be delivered. It stays in the list. */
+  /** Deletes a schedule whose time has not come: it will not be delivered. It stays in this list. */
   cancel(uuId: string): ScheduleChange {
+    return this.#change(uuId, (schedule, now) => {
+      schedule.cancelledAt = now;
+      schedule.updatedAt = now;
+    });
+  }
+
+  /**
+   * Its time comes now: it goes out at once, and a change that follows is too late. It keeps the time for which it was
+   * scheduled, and counts as unchanged.
+   */
+  dispatch(uuId: string): ScheduleChange {
+    return this.#change(uuId, (schedule, now) => {
+      schedule.dispatchedAt = now;
+    });
+  }
+
+  #change(uuId: string, make: (schedule: Changeable, now: number) => void): ScheduleChange {
     const now = this.#now();
     const schedule = this.#byId.get(uuId);
     if (schedule === undefined || schedule.cancelledAt !== null) return 'unknown';
-    if (now >= schedule.scheduledAt) return 'too-late';
-    schedule.cancelledAt = now;
-    schedule.updatedAt = now;
+    if (now >= goesOutAt(schedule)) return 'too-late';
+    make(schedule, now);
     this.#changed();
     return 'done';
   }
 
+  /** Forgets every schedule and every fault. */
   clear(): void {
     this.#byId.clear();
+    this.faults.clear();
   }
 }
 

@@ -13,7 +13,7 @@ import { MobileIndex } from './mobile-index.ts';
 import { canonicalMobile } from './mobile-numbers.ts';
 import { type Amount, formatAmount } from './money.ts';
 import { NumberColumn } from './number-column.ts';
-import { type Schedule, Schedules } from './schedules.ts';
+import { goesOutAt, type Schedule, Schedules } from './schedules.ts';
 import { TextRegister } from './text-register.ts';
 import { TransactionIds } from './transaction-ids.ts';
 
@@ -180,7 +180,8 @@ export class SendLog {
   /** When a message goes out, or did. @param index counted from 0. */
   dispatchedAt(index: number): number {
     const transaction = this.#transactionOf.at(index);
-    return this.#scheduleOf.get(transaction)?.scheduledAt ?? this.#acceptedAt.at(transaction);
+    const schedule = this.#scheduleOf.get(transaction);
+    return schedule === undefined ? this.#acceptedAt.at(transaction) : goesOutAt(schedule);
   }
 
   /** The messages of one number in whatever form it is written, counted from 0, oldest first. */
@@ -210,8 +211,9 @@ export class SendLog {
 
   #scheduledBetween(from: number, until: number, first: number): number[] {
     const messages: number[] = [];
-    for (const [transaction, { scheduledAt }] of this.#scheduleOf) {
-      if (scheduledAt < from || scheduledAt >= until) continue;
+    for (const [transaction, schedule] of this.#scheduleOf) {
+      const at = goesOutAt(schedule);
+      if (at < from || at >= until) continue;
       const end = this.#endOf(transaction);
       for (let message = Math.max(first, this.#firstMessage.at(transaction)); message < end; message++) {
         messages.push(message);
@@ -248,7 +250,7 @@ export class SendLog {
     return {
       id: this.#ids.idOf(transaction),
       acceptedAt,
-      dispatchedAt: schedule?.scheduledAt ?? acceptedAt,
+      dispatchedAt: schedule === null ? acceptedAt : goesOutAt(schedule),
       schedule,
       senderid: this.#senderNames[this.#senderOf.at(transaction)] ?? '',
       msgType: this.#unicode.at(transaction) === 1 ? 'unicode' : 'text',

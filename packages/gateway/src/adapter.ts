@@ -3,6 +3,7 @@ import type { DaysAnswer, DaysQuestion } from './days-answer.ts';
 import type { Outcome } from './outcome.ts';
 import type { PushAnswer, PushRequest } from './push.ts';
 import type { ProviderRecord, RecordStatus, ReportAnswer } from './report-answer.ts';
+import type { ScheduleChangeAnswer } from './schedule-change.ts';
 import type { SchedulesAnswer } from './schedules-answer.ts';
 import type { SendBudget } from './send-budget.ts';
 
@@ -33,6 +34,14 @@ export interface Capabilities {
     readonly precision: 'second' | 'minute' | 'none';
     readonly param: string | null;
   };
+  /**
+   * Whether a send can carry its own expiry, and under which name. Not supported: the provider tries for as long as it
+   * likes, and `validUntil` is kept by us alone, before the send.
+   */
+  readonly validity: {
+    readonly supported: boolean;
+    readonly param: string | null;
+  };
   /** A success may name recipients that were refused. */
   readonly partialRefusal: boolean;
   /**
@@ -55,6 +64,15 @@ export interface SubmitRequest {
   readonly dltEntityId: string | null;
   readonly dltTemplateId: string | null;
   readonly messageClass: 'otp' | 'transactional' | 'promotional';
+  /**
+   * The provider shall hold the request until then; null: at once. Never rounded down. A time that has passed is handed
+   * on as it is, and what the provider makes of it is its own affair.
+   */
+  readonly scheduleAt: Date | null;
+  /** IANA zone of the provider's local times, from the route; null: the adapter's own. Without `scheduleAt` it says nothing. */
+  readonly scheduleZone: string | null;
+  /** Past it the message is worthless; passed on only where the provider has a parameter for it (`validity`). */
+  readonly validUntil: Date | null;
 }
 
 export interface Adapter {
@@ -91,6 +109,22 @@ export interface Adapter {
   account(signal?: AbortSignal): Promise<AccountAnswer>;
   /** What the provider holds for later. Never throws. */
   heldSchedules(signal?: AbortSignal): Promise<SchedulesAnswer>;
+  /**
+   * Asks the provider, once, to delete a request that it holds for later. Never throws. The answer is what it said, and no
+   * evidence: until the list (`heldSchedules`) or the report has shown what happened, the message may still go out or
+   * have gone out, after `done` as after `refused`.
+   */
+  cancelSchedule(providerTxnId: string, signal?: AbortSignal): Promise<ScheduleChangeAnswer>;
+  /**
+   * Asks the provider, once, to hold a request until `at` instead. `zone` as for `scheduleZone`. Never throws. A time that
+   * cannot be said without doubt is `refused` by us, and nothing is sent. The answer is no evidence, as above.
+   */
+  moveSchedule(
+    providerTxnId: string,
+    at: Date,
+    zone: string | null,
+    signal?: AbortSignal,
+  ): Promise<ScheduleChangeAnswer>;
   /** What a push to us says. Pure, and never throws, whatever the push is. `zone` as for a report. */
   readPush(push: PushRequest, zone: string): PushAnswer;
   /** Judges a status word again, e.g. after it was mapped by configuration. Pure. */

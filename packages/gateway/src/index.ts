@@ -33,7 +33,8 @@ export type {
   ReportRecords,
   ReportUnavailable,
 } from './report-answer.ts';
-export type { HeldSchedule, SchedulesAnswer } from './schedules-answer.ts';
+export type { ScheduleChangeAnswer } from './schedule-change.ts';
+export type { HeldSchedule, ScheduleState, SchedulesAnswer } from './schedules-answer.ts';
 export {
   type ClockReading,
   type Clocks,
@@ -45,6 +46,8 @@ export {
 } from './send-budget.ts';
 export { refusalScopeOf } from './smsgatewaycenter/codes.ts';
 export type { SmsGatewayCenterOptions } from './smsgatewaycenter/options.ts';
+export { scheduleText } from './smsgatewaycenter/schedule-text.ts';
+export { type ExtraScheduleWords, scheduleStateOf } from './smsgatewaycenter/schedule-words.ts';
 export { createSmsGatewayCenter, SMSGATEWAYCENTER } from './smsgatewaycenter/smsgatewaycenter.ts';
 export type { ExtraStatusWords } from './smsgatewaycenter/vocabulary.ts';
 export type { Phase, Transport, TransportFailure, TransportReply, TransportRequest } from './transport.ts';

@@ -21,6 +21,8 @@ describe('credentials', () => {
     expectHidden(printed(await adapter.reportByTransaction('77', 1)));
     expectHidden(printed(await adapter.account()));
     expectHidden(printed(await adapter.heldSchedules()));
+    expectHidden(printed(await adapter.cancelSchedule('77')));
+    expectHidden(printed(await adapter.moveSchedule('77', new Date(), null)));
     expectHidden(printed(adapter));
     adapter.close();
   });
@@ -48,6 +50,7 @@ describe('credentials', () => {
       maxRecipients: 5_000,
       extraCodes: { '200': 'temporary' as const },
       extraStatusWords: { ' ': 'failed' as const },
+      extraScheduleWords: { '': 'sent' as const },
       reportPageLimit: 0,
       timeouts: { lookup: 3_000, connect: 3_000, secureConnect: 3_000, response: 0, request: 50_000 },
     };
@@ -67,6 +70,7 @@ describe('credentials', () => {
       'maxRecipients',
       'extraCodes',
       'extraStatusWords',
+      'extraScheduleWords',
       'reportPageLimit',
       'timeouts.response',
     ]) {
@@ -96,6 +100,7 @@ describe('a configuration', () => {
       lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
       push: { perMessageUrl: false, signed: false, trusted: false },
       schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
+      validity: { supported: false, param: null },
       partialRefusal: true,
       encodingRule: 'ascii',
     });

@@ -21,7 +21,15 @@ const ROW = {
   scheduledTimestamp: '1700121533163',
   lastupdatedTimestamp: '0',
 };
-const HELD = { providerTxnId: TXN, scheduledFor: new Date(1_700_121_533_163), statusWord: 'Scheduled', total: 12 };
+const HELD = {
+  providerTxnId: TXN,
+  scheduledFor: new Date(1_700_121_533_163),
+  createdAt: new Date(1_700_117_933_163),
+  updatedAt: null,
+  statusWord: 'Scheduled',
+  state: 'waiting',
+  total: 12,
+};
 
 describe('what the provider holds for later', () => {
   it('is asked for with credentials and the form of the answer only', async () => {

@@ -14,7 +14,15 @@ import {
   TenantRoute,
   Worker,
 } from './entities/house.ts';
-import { DeliveryReceipt, MessageKey, OutboundMessage, ProviderMessage, Submission } from './entities/message.ts';
+import {
+  DeliveryReceipt,
+  Fallback,
+  MessageKey,
+  OutboundMessage,
+  ProviderMessage,
+  ScheduleChange,
+  Submission,
+} from './entities/message.ts';
 
 export const ENTITIES = [
   OutboundMessage,
@@ -36,6 +44,8 @@ export const ENTITIES = [
   AuditLog,
   Audit,
   AbsenceWatch,
+  Fallback,
+  ScheduleChange,
 ] as const;
 
 export * from './entities/house.ts';

@@ -133,6 +133,34 @@ create table sendledger.delivery_receipt (
   constraint delivery_receipt_status_check CHECK ((status = ANY (ARRAY['open'::text, 'delivered'::text, 'failed'::text, 'unmapped'::text]))),
   constraint delivery_receipt_pkey PRIMARY KEY (dedupe_hash, received_month)
 ) partition by RANGE (received_month);
+create table sendledger.fallback (
+  tenant_id text not null,
+  business_key text not null,
+  step smallint not null,
+  channel sendledger.message_channel not null,
+  route_id bigint not null,
+  sender_id text,
+  body text not null,
+  encoding text not null,
+  segments smallint not null,
+  template_id text,
+  template_version integer,
+  template_params jsonb,
+  dlt_entity_id sendledger.foreign_id,
+  dlt_template_id sendledger.foreign_id,
+  after interval,
+  may_duplicate boolean default false not null,
+  look_at timestamp with time zone,
+  taken_at timestamp with time zone,
+  constraint fallback_after_check CHECK ((after > '00:00:00'::interval)),
+  constraint fallback_body_check CHECK ((body <> ''::text)),
+  constraint fallback_check CHECK (((after IS NULL) OR may_duplicate)),
+  constraint fallback_encoding_check CHECK ((encoding = ANY (ARRAY['GSM7'::text, 'UCS2'::text]))),
+  constraint fallback_segments_check CHECK ((segments >= 1)),
+  constraint fallback_step_check CHECK ((step >= 1)),
+  constraint fallback_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint fallback_pkey PRIMARY KEY (tenant_id, business_key, step)
+);
 create table sendledger.lane (
   route_id bigint not null,
   message_class sendledger.message_class not null,
@@ -142,9 +170,14 @@ create table sendledger.lane (
   receipt_within interval not null,
   updated_at timestamp with time zone default now() not null,
   settle_within interval default '00:30:00'::interval not null,
+  window_opens time without time zone,
+  window_closes time without time zone,
+  window_zone text,
   constraint lane_receipt_within_check CHECK ((receipt_within > '00:00:00'::interval)),
   constraint lane_settle_within_check CHECK ((settle_within > '00:00:00'::interval)),
   constraint lane_submit_within_check CHECK ((submit_within > '00:00:00'::interval)),
+  constraint lane_window_open CHECK ((window_opens <> window_closes)),
+  constraint lane_window_whole CHECK ((((window_opens IS NULL) = (window_closes IS NULL)) AND ((window_opens IS NULL) = (window_zone IS NULL)))),
   constraint lane_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
   constraint lane_pkey PRIMARY KEY (route_id, message_class)
 );
@@ -172,6 +205,7 @@ create table sendledger.message_template (
   dlt_template_id sendledger.foreign_id,
   created_at timestamp with time zone default now() not null,
   retired_at timestamp with time zone,
+  fallback jsonb default '[]'::jsonb not null,
   constraint message_template_body_check CHECK ((body <> ''::text)),
   constraint message_template_template_id_check CHECK ((template_id <> ''::text)),
   constraint message_template_version_check CHECK ((version >= 1)),
@@ -237,14 +271,22 @@ create table sendledger.outbound_message (
   cost_source sendledger.cost_source,
   correlation_result sendledger.correlation_result,
   correlation_window_ms integer,
+  held_by text default 'us'::text not null,
+  scheduled_offset_s integer,
+  fallback_step smallint,
   constraint claimed_has_quote CHECK (((state <> 'claimed'::sendledger.message_state) OR (quoted_cost IS NOT NULL))),
   constraint claimed_has_submission CHECK (((state <> 'claimed'::sendledger.message_state) OR ((submission_id IS NOT NULL) AND (claimed_at IS NOT NULL)))),
   constraint cost_has_its_state CHECK (((cost IS NULL) OR (state <> ALL (ARRAY['pending'::sendledger.message_state, 'claimed'::sendledger.message_state, 'retry'::sendledger.message_state, 'unknown'::sendledger.message_state])))),
   constraint cost_whole CHECK ((((cost IS NULL) = (billable_units IS NULL)) AND ((cost IS NULL) = (cost_currency IS NULL)) AND ((cost IS NULL) OR (cost_source IS NOT NULL)))),
+  constraint held_needs_schedule CHECK (((held_by = 'us'::text) OR ((scheduled_for IS NOT NULL) AND (message_class <> 'otp'::sendledger.message_class)))),
+  constraint offset_needs_zone CHECK (((scheduled_offset_s IS NULL) OR ((scheduled_for IS NOT NULL) AND (scheduled_tz IS NOT NULL)))),
   constraint otp_is_never_replayed_by_itself CHECK (((message_class <> 'otp'::sendledger.message_class) OR (on_proven_absent = 'stop'::text))),
   constraint outbound_message_encoding_check CHECK ((encoding = ANY (ARRAY['GSM7'::text, 'UCS2'::text]))),
+  constraint outbound_message_fallback_step_check CHECK ((fallback_step >= 1)),
+  constraint outbound_message_held_by_check CHECK ((held_by = ANY (ARRAY['us'::text, 'provider'::text]))),
   constraint outbound_message_on_proven_absent_check CHECK ((on_proven_absent = ANY (ARRAY['replay'::text, 'stop'::text]))),
   constraint outbound_message_recipient_check CHECK ((recipient <> ''::text)),
+  constraint outbound_message_scheduled_offset_s_check CHECK (((scheduled_offset_s >= '-64800'::integer) AND (scheduled_offset_s <= 64800))),
   constraint outbound_message_segments_check CHECK ((segments >= 1)),
   constraint pending_has_no_submission CHECK (((state <> 'pending'::sendledger.message_state) OR (submission_id IS NULL))),
   constraint quote_whole CHECK ((((quoted_units IS NULL) = (quoted_cost IS NULL)) AND ((quoted_cost IS NULL) = (quoted_currency IS NULL)))),
@@ -338,6 +380,7 @@ create table sendledger.route (
   throttled_until timestamp with time zone,
   probe_forced boolean default false not null,
   breaker_closed_at timestamp with time zone,
+  schedule_lead interval,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
@@ -356,8 +399,37 @@ create table sendledger.route (
   constraint route_provider_check CHECK ((provider <> ''::text)),
   constraint route_rate_per_second_check CHECK ((rate_per_second >= (0)::numeric)),
   constraint route_rate_unit_check CHECK ((rate_unit = ANY (ARRAY['requests'::text, 'recipients'::text]))),
+  constraint route_schedule_lead_check CHECK ((schedule_lead > '00:00:00'::interval)),
   constraint route_pkey PRIMARY KEY (id),
   constraint route_name_key UNIQUE (name)
+);
+create table sendledger.schedule_change (
+  id bigint generated always as identity not null,
+  tenant_id text not null,
+  route_id bigint not null,
+  submission_id bigint not null,
+  submission_created_at timestamp(3) with time zone not null,
+  provider_txn_id sendledger.foreign_id not null,
+  kind text not null,
+  scheduled_for timestamp with time zone not null,
+  move_to timestamp with time zone,
+  requested_by text not null,
+  reason text not null,
+  created_at timestamp with time zone default now() not null,
+  state text default 'asked'::text not null,
+  asks integer default 0 not null,
+  next_at timestamp with time zone default now() not null,
+  answered text,
+  seen text,
+  ended_at timestamp with time zone,
+  constraint schedule_change_check CHECK (((kind = 'move'::text) = (move_to IS NOT NULL))),
+  constraint schedule_change_check1 CHECK (((state = 'asked'::text) = (ended_at IS NULL))),
+  constraint schedule_change_kind_check CHECK ((kind = ANY (ARRAY['cancel'::text, 'move'::text]))),
+  constraint schedule_change_reason_check CHECK ((reason <> ''::text)),
+  constraint schedule_change_requested_by_check CHECK ((requested_by <> ''::text)),
+  constraint schedule_change_state_check CHECK ((state = ANY (ARRAY['asked'::text, 'done'::text, 'too_late'::text, 'refused'::text]))),
+  constraint schedule_change_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint schedule_change_pkey PRIMARY KEY (id)
 );
 create table sendledger.submission (
   id bigint default nextval('sendledger.submission_id_seq'::regclass) not null,
@@ -395,6 +467,8 @@ create table sendledger.tenant (
   tenant_id text not null,
   default_region character(2),
   weight integer default 1 not null,
+  allowed_classes sendledger.message_class[],
+  constraint tenant_allowed_classes_check CHECK ((cardinality(allowed_classes) > 0)),
   constraint tenant_default_region_check CHECK ((default_region ~ '^[A-Z]{2}$'::text)),
   constraint tenant_tenant_id_check CHECK ((tenant_id <> ''::text)),
   constraint tenant_weight_check CHECK (((weight >= 1) AND (weight <= 1000))),
@@ -445,6 +519,7 @@ CREATE INDEX cancellation_tenant ON sendledger.cancellation USING btree (tenant_
 CREATE INDEX delivery_receipt_latest ON ONLY sendledger.delivery_receipt USING btree (received_at DESC);
 CREATE INDEX delivery_receipt_message ON ONLY sendledger.delivery_receipt USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (next_look_at) WHERE (applied_at IS NULL);
+CREATE INDEX fallback_look ON sendledger.fallback USING btree (look_at) WHERE ((look_at IS NOT NULL) AND (taken_at IS NULL));
 CREATE INDEX message_key_campaign ON ONLY sendledger.message_key USING btree (tenant_id, campaign_id, message_id) WHERE (campaign_id IS NOT NULL);
 CREATE INDEX message_key_event ON ONLY sendledger.message_key USING btree (tenant_id, event_id, message_id);
 CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
@@ -452,14 +527,20 @@ CREATE INDEX outbound_message_code ON ONLY sendledger.outbound_message USING btr
 CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX outbound_message_created ON ONLY sendledger.outbound_message USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
 CREATE INDEX outbound_message_fair ON ONLY sendledger.outbound_message USING btree (route_id, message_class, tenant_id, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
+CREATE INDEX outbound_message_fallback ON ONLY sendledger.outbound_message USING btree (id) WHERE ((fallback_step IS NOT NULL) AND (state = ANY (ARRAY['rejected'::sendledger.message_state, 'failed'::sendledger.message_state])));
+CREATE INDEX outbound_message_held ON ONLY sendledger.outbound_message USING btree (scheduled_for) WHERE ((held_by = 'provider'::text) AND (state = 'submitted'::sendledger.message_state));
 CREATE INDEX outbound_message_recipient ON ONLY sendledger.outbound_message USING btree (recipient, created_at);
 CREATE INDEX outbound_message_replaces ON ONLY sendledger.outbound_message USING btree (replaces_id) WHERE (replaces_id IS NOT NULL);
 CREATE INDEX outbound_message_submission ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE (state = ANY (ARRAY['claimed'::sendledger.message_state, 'submitted'::sendledger.message_state, 'unknown'::sendledger.message_state]));
 CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USING btree (submit_by) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
 CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
+CREATE INDEX outbound_message_zoned ON ONLY sendledger.outbound_message USING btree (scheduled_for) WHERE ((scheduled_offset_s IS NOT NULL) AND (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX review_item_message ON sendledger.review_item USING btree (message_id) WHERE ((resolved_at IS NULL) AND (message_id IS NOT NULL));
 CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
 CREATE INDEX review_item_subject ON sendledger.review_item USING btree (kind, subject);
+CREATE INDEX schedule_change_due ON sendledger.schedule_change USING btree (next_at) WHERE (ended_at IS NULL);
+CREATE UNIQUE INDEX schedule_change_open ON sendledger.schedule_change USING btree (submission_id, kind) WHERE (ended_at IS NULL);
+CREATE INDEX schedule_change_submission ON sendledger.schedule_change USING btree (submission_id);
 CREATE INDEX submission_marked ON ONLY sendledger.submission USING btree (route_id, lease_until) WHERE (state = 'marked'::sendledger.submission_state);
 CREATE INDEX submission_open ON ONLY sendledger.submission USING btree (route_id, message_class, id) WHERE (state = 'open'::sendledger.submission_state);
 CREATE INDEX submission_poll ON ONLY sendledger.submission USING btree (poll_at) WHERE (poll_at IS NOT NULL);
@@ -501,12 +582,54 @@ CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.provider_message FOR
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.provider_message FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('the owner of a provider message id is never overwritten');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.review_item FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('a review item is resolved and not deleted');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.review_item FOR EACH ROW WHEN (((old.resolved_at IS NOT NULL) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.subject IS DISTINCT FROM new.subject)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_id IS DISTINCT FROM new.message_id)) OR (old.message_created_at IS DISTINCT FROM new.message_created_at)) OR (old.submission_id IS DISTINCT FROM new.submission_id)) OR (old.submission_created_at IS DISTINCT FROM new.submission_created_at)) OR (old.opened_at IS DISTINCT FROM new.opened_at)))) EXECUTE FUNCTION sendledger.refuse('a review item is decided once, and what it is about does not change');
+CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.schedule_change FOR EACH ROW EXECUTE FUNCTION sendledger.refuse('what was asked of a provider is not deleted');
+CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.schedule_change FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('what was asked of a provider is not deleted');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.schedule_change FOR EACH ROW WHEN (((old.ended_at IS NOT NULL) OR ((((((((((old.id IS DISTINCT FROM new.id) OR (old.tenant_id IS DISTINCT FROM new.tenant_id)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.submission_id IS DISTINCT FROM new.submission_id)) OR (old.submission_created_at IS DISTINCT FROM new.submission_created_at)) OR ((old.provider_txn_id)::text IS DISTINCT FROM (new.provider_txn_id)::text)) OR (old.kind IS DISTINCT FROM new.kind)) OR (old.requested_by IS DISTINCT FROM new.requested_by)) OR (old.reason IS DISTINCT FROM new.reason)) OR (old.created_at IS DISTINCT FROM new.created_at)))) EXECUTE FUNCTION sendledger.refuse('what was asked of a provider does not change, and ends once');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.submission FOR EACH ROW WHEN ((old.state = ANY (ARRAY['open'::sendledger.submission_state, 'marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) EXECUTE FUNCTION sendledger.refuse('a submission whose outcome is open cannot be deleted');
 CREATE TRIGGER guard_insert BEFORE INSERT ON sendledger.submission FOR EACH ROW WHEN (((CURRENT_USER <> 'sendledger_import'::name) AND ((new.state <> 'open'::sendledger.submission_state) OR (new.requested_at IS NOT NULL) OR (new.responded_at IS NOT NULL) OR (new.provider_txn_id IS NOT NULL) OR (new.provider_status_code IS NOT NULL) OR (new.http_status IS NOT NULL) OR (new.outcome_reason IS NOT NULL) OR (new.outcome_proof IS NOT NULL) OR (new.raw_reply IS NOT NULL) OR (new.poll_at IS NOT NULL) OR (new.polls <> 0)))) EXECUTE FUNCTION sendledger.refuse('a submission is inserted open and without a past');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submissions are not truncated; a month is detached');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.submission FOR EACH ROW WHEN ((((old.state IS DISTINCT FROM new.state) AND (NOT (((old.state = 'open'::sendledger.submission_state) AND (new.state = ANY (ARRAY['marked'::sendledger.submission_state, 'released'::sendledger.submission_state]))) OR ((old.state = 'marked'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state]))) OR ((old.state = 'ambiguous'::sendledger.submission_state) AND (new.state = ANY (ARRAY['accepted'::sendledger.submission_state, 'refused'::sendledger.submission_state, 'not_sent'::sendledger.submission_state])))))) OR (((((((((old.id IS DISTINCT FROM new.id) OR (old.created_at IS DISTINCT FROM new.created_at)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.message_class IS DISTINCT FROM new.message_class)) OR (old.size IS DISTINCT FROM new.size)) OR (old.epoch_no IS DISTINCT FROM new.epoch_no)) OR (old.not_after IS DISTINCT FROM new.not_after)) OR (old.claimed_by IS DISTINCT FROM new.claimed_by)) OR (old.is_probe IS DISTINCT FROM new.is_probe)) OR (((((old.requested_at IS DISTINCT FROM new.requested_at) OR (old.lease_token IS DISTINCT FROM new.lease_token)) OR (old.marked_by IS DISTINCT FROM new.marked_by)) OR (old.lease_until IS DISTINCT FROM new.lease_until)) AND (NOT ((old.state = 'open'::sendledger.submission_state) AND (new.state = 'marked'::sendledger.submission_state)))) OR ((old.state = ANY (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) AND (new.state IS DISTINCT FROM old.state) AND ((new.responded_at IS NULL) OR (new.outcome_reason IS NULL) OR (NOT (new.responded_at IS DISTINCT FROM old.responded_at)))) OR ((old.provider_txn_id IS NOT NULL) AND ((new.provider_txn_id)::text IS DISTINCT FROM (old.provider_txn_id)::text)) OR ((old.raw_reply IS NOT NULL) AND (new.raw_reply IS DISTINCT FROM old.raw_reply)) OR (((old.state <> ALL (ARRAY['marked'::sendledger.submission_state, 'ambiguous'::sendledger.submission_state])) OR (old.state = new.state)) AND (((((old.responded_at IS DISTINCT FROM new.responded_at) OR (old.outcome_reason IS DISTINCT FROM new.outcome_reason)) OR (old.outcome_proof IS DISTINCT FROM new.outcome_proof)) OR (old.provider_status_code IS DISTINCT FROM new.provider_status_code)) OR (old.http_status IS DISTINCT FROM new.http_status))))) EXECUTE FUNCTION sendledger.refuse('a fact of a submission is set once, and its state moves forward only');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.submission_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('submission is not truncated; a partition is detached');
 
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.ask_cancel_held(p_tenant text, p_cancellation bigint)
+ RETURNS bigint[]
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET enable_hashjoin TO 'off'
+ SET enable_mergejoin TO 'off'
+ SET jit TO 'off'
+AS $function$
+declare
+  c sendledger.cancellation;
+  asked bigint[];
+begin
+  select x.* into c from sendledger.cancellation x where x.id = p_cancellation and x.tenant_id = p_tenant;
+  with held as materialized (
+    select distinct m.submission_id, m.submission_created_at
+    from sendledger.outbound_message m
+    where m.tenant_id = p_tenant and m.held_by = 'provider' and m.state = 'submitted' and m.scheduled_for > clock_timestamp()
+      and (c.kind <> 'message' or m.id = c.message_id) and (c.kind <> 'campaign' or m.campaign_id = c.campaign_id)
+      and (c.kind <> 'event' or (m.event_id = c.event_id and m.event_type = c.event_type)) and (c.kind <> 'key' or m.business_key = c.business_key)
+      and sendledger.is_cancelled(m)
+  ), whole as materialized (
+    select h.submission_id, h.submission_created_at, min(m.scheduled_for) as scheduled_for, array_agg(m.id) as messages,
+      min(m.route_id) as route_id, min(m.provider_txn_id::text) as txn
+    from held h
+    join sendledger.outbound_message m on m.submission_id = h.submission_id and m.state in ('submitted', 'unknown')
+    group by 1, 2
+    having bool_and(m.state = 'submitted' and sendledger.is_cancelled(m)) and min(m.provider_txn_id::text) is not null
+  ), written as (
+    insert into sendledger.schedule_change (tenant_id, route_id, submission_id, submission_created_at, provider_txn_id, kind, scheduled_for, requested_by, reason)
+    select p_tenant, w.route_id, w.submission_id, w.submission_created_at, w.txn, 'cancel', w.scheduled_for, c.requested_by, c.reason
+    from whole w
+    on conflict do nothing
+  )
+  select array_agg(u.id) into asked from whole w cross join lateral unnest(w.messages) as u(id);
+  return coalesce(asked, '{}');
+end
+$function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.business_key(p_tenant text, p_event_type text, p_event_id text, p_recipient text, p_template text, p_version text, p_step text, p_bucket text)
  RETURNS text
@@ -865,6 +988,15 @@ begin
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.due_in_window(p_at timestamp with time zone, p_opens time without time zone, p_closes time without time zone, p_zone text)
+ RETURNS timestamp with time zone
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+  select case when p_zone is null then p_at else greatest(p_at, (select w.opens_at from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w)) end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.enqueue(p_messages json)
  RETURNS SETOF sendledger.enqueue_answer
  LANGUAGE plpgsql
@@ -956,12 +1088,25 @@ begin
         key_template text, key_version text, key_step text, key_bucket text,
         body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
         dlt_entity_id text, dlt_template_id text, template_id text, template_version text, template_params json,
-        route text, scheduled_for text, scheduled_tz text, submit_by text, campaign_id text, on_proven_absent text)
+        route text, scheduled_for text, scheduled_tz text, held_by text, submit_by text, campaign_id text, on_proven_absent text, fallback json)
+    ), steps as materialized (
+      select g.ord, e.step, g.tenant_id, g.message_class, i.*
+      from given g
+      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' then g.fallback else '[]'::json end) with ordinality as e(value, step)
+      cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
+        channel text, route text, sender_id text, body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
+        template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean)
+      where g.fallback is not null
     ), wanted as materialized (
-      select distinct g.tenant_id, g.channel, g.message_class, g.route from given g
+      select g.tenant_id, g.channel, g.message_class, g.route from given g
+      union
+      select s.tenant_id, s.channel, s.message_class, s.route from steps s
     ), chosen as materialized (
       -- The message's route, else the tenant's for channel and class, else the channel's only one.
-      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, r.national_digits, l.submit_within, l.route_id is not null as has_lane
+      select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, r.national_digits, l.submit_within, l.route_id is not null as has_lane,
+        r.provider_zone, r.schedule_lead, l.window_opens, l.window_closes, l.window_zone,
+        sendledger.due_in_window(date_trunc('milliseconds', now()), l.window_opens, l.window_closes, l.window_zone) as due_now,
+        coalesce((select w.message_class = any (t.allowed_classes::text[]) from sendledger.tenant t where t.tenant_id = w.tenant_id), true) as allowed
       from wanted w
       cross join lateral (
         select case
@@ -977,6 +1122,37 @@ begin
       ) pick
       left join sendledger.route r on r.id = pick.id
       left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
+    ), judged_steps as materialized (
+      select x.*, case
+          when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs') then 'fallback:not a channel that reaches the same number'
+          when x.body is null or x.body = '' then 'fallback:a body is required'
+          when octet_length(x.body) > 16384 then 'fallback:a body over 16384 octets'
+          when x.channel = 'sms' and x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'fallback:a sender is 1 to 11 letters and digits, or up to 15 digits'
+          when x.dlt_entity_id in ('', '0', 'null', 'NULL', '-') or x.dlt_template_id in ('', '0', 'null', 'NULL', '-') then 'fallback:a placeholder is not an id'
+          when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'fallback:a template version is not a whole number'
+          when x.route_id is null then 'fallback:no route of that name; or it was not named, and this channel has none or several'
+          when not x.has_lane then 'fallback:the route has no lane for this class'
+          when x.sender_required and x.sender is null then 'fallback:the route needs a sender, and has no default'
+          when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'fallback:GSM7 or UCS2, counted by the rule of the route'
+          when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'fallback:segments are a whole number from 1 to 999, counted by the rule of the route'
+          when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) and x.channel = 'sms' then 'fallback:fewer segments than the text can fit in'
+          when x.channel = 'sms' and x.bill_segments::integer > 10 then 'fallback:over 10 segments in the encoding its route sends'
+          when x.after_s is not null and x.after_s !~ '^[1-9][0-9]{0,6}$' then 'fallback:after is a whole number of seconds'
+          when x.after_s is not null and not coalesce(x.may_duplicate, false) then 'fallback:what may yet arrive is followed by another only where a duplicate is acceptable'
+          when x.message_class = 'otp' and not coalesce((select t.message_class = 'otp' and t.channel::text = x.channel from sendledger.message_template t
+            where t.template_id = x.template_id and t.version::text = x.template_version and t.retired_at is null), false)
+            then 'fallback:a one-time password needs a registered template of class otp'
+        end as problem
+      from (
+        select s.*, c.route_id, c.has_lane, c.sender_required, c.national_digits, coalesce(s.sender_id, c.default_sender_id) as sender,
+          case when c.encoding_rule = 'ascii' then coalesce(s.ascii_encoding, case when octet_length(s.body) = length(s.body) then s.encoding end)
+            else s.encoding end as bill_encoding,
+          case when c.encoding_rule = 'ascii' then coalesce(s.ascii_segments, case when octet_length(s.body) = length(s.body) then s.segments end)
+            else s.segments end as bill_segments
+        from steps s
+        left join chosen c on c.tenant_id is not distinct from s.tenant_id and c.channel is not distinct from s.channel
+          and c.message_class is not distinct from s.message_class and c.route is not distinct from s.route
+      ) x
     ), read as materialized (
       select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
         coalesce(c.has_lane, false) as has_lane,
@@ -984,15 +1160,25 @@ begin
           else g.encoding end as bill_encoding,
         case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
           else g.segments end as bill_segments,
-        case when g.scheduled_for is not null then sendledger.instant_or_null(g.scheduled_for) end as scheduled_at,
+        c.allowed, c.provider_zone, c.schedule_lead, c.window_opens, c.window_closes, c.window_zone, c.due_now,
+        s.at as scheduled_at, s.utc_offset_s,
         case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at,
         date_trunc('milliseconds', now()) as at
       from given g
       left join chosen c on c.tenant_id is not distinct from g.tenant_id and c.channel is not distinct from g.channel
         and c.message_class is not distinct from g.message_class and c.route is not distinct from g.route
+      left join lateral sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) s on g.scheduled_for is not null
+    ), timed as materialized (
+      -- Held by the provider only what can be with it in time, at a time that its clock can say and its window allows. The rest is
+      -- held by us.
+      select x.*, x.held_by = 'provider' and x.scheduled_at > x.at + x.schedule_lead
+          and sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) = x.scheduled_at
+          and (select w.earlier = w.later from sendledger.wall_clock(x.scheduled_at at time zone x.provider_zone, x.provider_zone) w) as ahead,
+        case when x.scheduled_at > x.at then sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
+      from read x
     ), judged as materialized (
-      select x.*, greatest(x.at, x.scheduled_at) as due,
-        coalesce(x.submit_at, greatest(x.at, x.scheduled_at) + x.submit_within) as deadline,
+      select x.*, case when x.ahead then x.at else x.own_due end as due,
+        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + x.submit_within) as deadline,
         case
           when x.tenant_id is null or x.tenant_id = '' or octet_length(x.tenant_id) > 200 then 'tenant_id:required, 1 to 200 octets'
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
@@ -1012,6 +1198,10 @@ begin
           when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'template_version:not a whole number'
           when x.on_proven_absent is not null and x.on_proven_absent not in ('replay', 'stop') then 'on_proven_absent:replay or stop'
           when x.message_class = 'otp' and x.on_proven_absent = 'replay' then 'on_proven_absent:a one-time password is never sent again by itself'
+          when not x.allowed then 'message_class:This tenant may not send this class.'
+          when x.message_class = 'otp' and not coalesce((select t.message_class = 'otp' and t.channel::text = x.channel from sendledger.message_template t
+            where t.template_id = x.template_id and t.version::text = x.template_version and t.retired_at is null), false)
+            then 'template_id:A one-time password needs a registered template of class otp.'
           when x.route_id is null then 'route:no route of that name; or it was not named, and this channel has none or several'
           when not x.has_lane then 'route:it has no lane for this class'
           when length(x.recipient) = x.national_digits then 'recipient:the provider of this route reads a number of this length as a national one'
@@ -1020,12 +1210,21 @@ begin
           when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'
           when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) then 'segments:fewer than the text can fit in'
           when x.channel = 'sms' and x.bill_segments::integer > 10 then 'body:over 10 segments in the encoding this route sends'
-          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:not an instant with offset'
+          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:neither an instant with offset, nor a time of day with scheduled_tz'
+          when x.scheduled_tz is not null and sendledger.zone_or_null(x.scheduled_tz) is null then 'scheduled_tz:It is not an IANA time zone.'
+          when x.held_by is not null and x.held_by not in ('us', 'provider') then 'held_by:us or provider'
+          when x.held_by = 'provider' and x.scheduled_at is null then 'held_by:It needs scheduledFor.'
+          when x.held_by = 'provider' and x.message_class = 'otp' then 'held_by:A one-time password is not scheduled.'
+          when x.held_by = 'provider' and x.schedule_lead is null then 'held_by:The provider of this route holds no schedules.'
           when x.submit_by is not null and x.submit_at is null then 'submit_by:not an instant with offset'
           when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
           when x.submit_at <= x.scheduled_at then 'submit_by:not after the schedule'
+          when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
+          when x.fallback is not null and x.channel = 'telegram' then 'fallback:a step reaches the same number, and this has none'
+          when x.fallback is not null then (select coalesce(min(s.problem), min(case when length(x.recipient) = s.national_digits
+            then 'fallback:the provider of its route reads a number of this length as a national one' end)) from judged_steps s where s.ord = x.ord)
         end as problem
-      from read x
+      from timed x
     ), keyed as materialized (
       select j.*,
         case when j.problem is null then sendledger.business_key(j.tenant_id, j.event_type, j.event_id, j.recipient,
@@ -1049,13 +1248,29 @@ begin
         id, created_at, updated_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id,
         channel, message_class, recipient, country, sender_id, route_id, provider,
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-        scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
+        scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
-        g.scheduled_at, g.scheduled_tz, g.due, g.deadline, case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end
+        g.scheduled_at, g.scheduled_tz, g.utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
+        case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
+        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end
       from good g join won w on w.message_id = g.mid
       returning id, attempt_key
+    ), chained as (
+      -- A key that was forgotten and came back may have left steps behind.
+      insert into sendledger.fallback as f (tenant_id, business_key, step, channel, route_id, sender_id, body, encoding, segments,
+        template_id, template_version, template_params, dlt_entity_id, dlt_template_id, after, may_duplicate, look_at)
+      select g.tenant_id, g.business_key, s.step, s.channel::sendledger.message_channel, s.route_id, s.sender, s.body, s.bill_encoding, s.bill_segments::smallint,
+        s.template_id, s.template_version::integer, s.template_params::jsonb, s.dlt_entity_id, s.dlt_template_id,
+        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then g.due + s.after_s::integer * interval '1 s' end
+      from judged_steps s join good g on g.ord = s.ord join won w on w.message_id = g.mid
+      on conflict (tenant_id, business_key, step) do update
+      set (channel, route_id, sender_id, body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
+          after, may_duplicate, look_at, taken_at)
+        = (excluded.channel, excluded.route_id, excluded.sender_id, excluded.body, excluded.encoding, excluded.segments, excluded.template_id,
+          excluded.template_version, excluded.template_params, excluded.dlt_entity_id, excluded.dlt_template_id, excluded.after, excluded.may_duplicate,
+          excluded.look_at, null)
     )
     select n.ord, n.problem, n.tenant_id, n.business_key, n.content_hash, n.at, n.route_id, n.message_class, m.id, m.attempt_key
     from numbered n
@@ -1107,6 +1322,107 @@ begin
   for i in 0..p_ahead loop
     perform sendledger.create_month(((now() at time zone 'UTC')::date + make_interval(months => i))::date);
   end loop;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.fall_back(p_id bigint, p_created_at timestamp with time zone)
+ RETURNS sendledger.replay_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  a sendledger.replay_answer;
+  m sendledger.outbound_message;
+  k record;
+  f record;
+  r record;
+  next_step smallint;
+  new_id bigint;
+  at timestamptz(3) := date_trunc('milliseconds', now());
+begin
+  select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at;
+  if not found then
+    a.answer := 'not_found';
+    return a;
+  end if;
+  select x.* into k from sendledger.message_key x where x.tenant_id = m.tenant_id and x.business_key = m.business_key for update;
+  select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at for update;
+  select x.* into f from sendledger.fallback x
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.taken_at is null for update;
+  select x.id, x.provider, l.window_opens, l.window_closes, l.window_zone, l.submit_within into r
+  from sendledger.route x join sendledger.lane l on l.route_id = x.id and l.message_class = m.message_class
+  where x.id = f.route_id and x.retired_at is null;
+
+  a.answer := case
+    when f.step is null then 'none'
+    when k.message_id is distinct from p_id then 'replaced'
+    when m.state = 'unknown' then 'unknown'
+    when m.state = 'delivered' then 'delivered'
+    when m.state = 'submitted' and f.after is not null and f.may_duplicate and m.submitted_at + f.after <= clock_timestamp() then null
+    when m.state not in ('rejected', 'failed') then 'open'
+    -- It was taken back, there or here.
+    when m.state_reason = 'cancelled_at_provider' or sendledger.is_cancelled(m) then 'cancelled'
+    -- Closed, and something says that it was sent.
+    when m.conflict or m.billed_after_close_at is not null then 'doubtful'
+  end;
+  if a.answer is null and m.state = 'submitted' and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  if a.answer is null and m.submit_by <= clock_timestamp() then a.answer := 'too_late'; end if;
+  if a.answer is null and r.id is null then a.answer := 'no_route'; end if;
+
+  if a.answer in ('open', 'unknown') then
+    a.reason := case a.answer when 'unknown' then 'nobody knows yet whether it was sent' else 'it is still ' || m.state end;
+    return a;
+  end if;
+  if a.answer is not null then
+    a.reason := case a.answer
+      when 'replaced' then 'it was replaced'
+      when 'delivered' then 'it was delivered'
+      when 'cancelled' then 'it was cancelled'
+      when 'doubtful' then 'something says that it was sent after all'
+      when 'too_late' then 'its submit_by has passed'
+      when 'no_route' then 'the route of the next step is retired, or has no lane for this class'
+      else 'no step is left' end;
+    -- Decided: it is not asked again.
+    if m.fallback_step is not null and m.state in ('rejected', 'failed', 'delivered') then
+      update sendledger.outbound_message o set fallback_step = null, updated_at = now()
+      where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'delivered');
+    end if;
+    update sendledger.fallback x set look_at = null
+    where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.look_at is not null;
+    return a;
+  end if;
+
+  select min(x.step) into next_step from sendledger.fallback x
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step > m.fallback_step and x.taken_at is null;
+  new_id := nextval('sendledger.message_id_seq');
+  insert into sendledger.outbound_message (
+    id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
+    channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step)
+  values (
+    new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
+    f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
+    f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id,
+    sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone), m.submit_by, m.on_proven_absent, next_step)
+  returning attempt_key::text into a.attempt_key;
+  update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
+  update sendledger.outbound_message o set fallback_step = null, updated_at = now()
+  where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted');
+  update sendledger.fallback x set taken_at = now(), look_at = null
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step;
+  update sendledger.fallback x set look_at = now() + x.after
+  where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = next_step and x.after is not null;
+  insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+  values ('sendledger', 'fallback', 'message ' || p_id, p_id, p_created_at,
+    case m.state when 'submitted' then 'not delivered in time, and a duplicate is acceptable' else m.state || ': ' || coalesce(m.state_reason, 'no reason given') end,
+    json_build_object('successor', new_id::text, 'step', m.fallback_step, 'channel', f.channel, 'route_id', r.id::text));
+  a.answer := 'created';
+  a.message_id := new_id::text;
+  a.message_created_at := to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+  a.lane := r.id::text || '.' || m.message_class;
+  return a;
 end
 $function$;
 -- owner sendledger_owner
@@ -1180,6 +1496,25 @@ exception when data_exception then
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.is_cancelled(m sendledger.outbound_message)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+  select exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+    or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
+      and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
+    or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
+      and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
+    or (m.campaign_id is not null and exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
+      and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until)
+      and (m.replaces_id is null or m.created_at <= c.created_at)))
+    or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
+      and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
+      and (m.replaces_id is null or m.created_at <= c.created_at))
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.key_part(p_value text)
  RETURNS text
  LANGUAGE sql
@@ -1206,6 +1541,123 @@ begin
   where k.tenant_id = any (tenants) and k.business_key = any (keys)
   order by k.tenant_id, k.business_key
   for update;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.move_schedule(p_tenant text, p_id bigint, p_to text, p_zone text, p_whole boolean, p_who text, p_why text, OUT answer text, OUT lane text, OUT scheduled_for timestamp with time zone)
+ RETURNS record
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  m record;
+  s record;
+  l record;
+  wanted record;
+  tz text;
+  due timestamptz;
+  changed integer;
+begin
+  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.scheduled_tz, o.submission_id, o.submission_created_at, o.route_id, o.message_class
+  into m from sendledger.outbound_message o where o.id = p_id and o.tenant_id = p_tenant;
+  if not found then
+    answer := 'not_found';
+    return;
+  end if;
+  tz := coalesce(p_zone, m.scheduled_tz);
+  select * into wanted from sendledger.read_schedule(p_to, tz);
+  if wanted.at is null or wanted.at <= clock_timestamp() or (p_zone is not null and sendledger.zone_or_null(p_zone) is null) then
+    answer := 'invalid';
+    return;
+  end if;
+  if m.scheduled_for is null then
+    answer := 'not_scheduled';
+    return;
+  end if;
+  scheduled_for := wanted.at;
+  lane := m.route_id::text || '.' || m.message_class;
+
+  -- A claim under way is over in a moment; what it claimed and nobody marked is released, the submission first.
+  if m.state = 'claimed' then
+    with locked as materialized (
+      select x.id from sendledger.submission x
+      where x.id = m.submission_id and x.created_at = m.submission_created_at and x.state::text = 'open' for update
+    )
+    update sendledger.submission x set state = 'released'
+    where x.id in (select k.id from locked k) and x.created_at = m.submission_created_at and x.state::text = 'open';
+    get diagnostics changed = row_count;
+    if changed = 1 then
+      update sendledger.outbound_message o set state = 'pending', submission_id = null, submission_created_at = null, updated_at = now()
+      where o.submission_id = m.submission_id and o.state = 'claimed';
+    end if;
+  end if;
+
+  select x.window_opens, x.window_closes, x.window_zone into l from sendledger.lane x
+  where x.route_id = m.route_id and x.message_class = m.message_class;
+  due := sendledger.due_in_window(wanted.at, l.window_opens, l.window_closes, l.window_zone);
+  update sendledger.outbound_message o
+  set scheduled_for = wanted.at, scheduled_tz = tz, scheduled_offset_s = wanted.utc_offset_s, updated_at = now(),
+    due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end, submit_by = o.submit_by + (wanted.at - o.scheduled_for)
+  where o.id = m.id and o.created_at = m.created_at and o.state::text in ('pending', 'retry');
+  get diagnostics changed = row_count;
+  if changed = 1 then
+    answer := 'moved';
+    insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+    values (p_who, 'schedule_moved', 'message ' || m.id, m.id, m.created_at, p_why, json_build_object('from', m.scheduled_for, 'to', wanted.at));
+    return;
+  end if;
+
+  select o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
+  into m from sendledger.outbound_message o where o.id = m.id and o.created_at = m.created_at;
+  if m.state = 'unknown' then
+    answer := 'unknown';
+    return;
+  end if;
+  if m.state <> 'submitted' or m.held_by <> 'provider' or m.scheduled_for <= clock_timestamp() or m.provider_txn_id is null then
+    answer := 'too_late';
+    return;
+  end if;
+  select count(*) as recipients, bool_and(o.tenant_id = p_tenant and o.state = 'submitted') as ours, min(o.route_id) as route_id
+  into s from sendledger.outbound_message o where o.submission_id = m.submission_id and o.state in ('claimed', 'submitted', 'unknown');
+  if not s.ours or (s.recipients > 1 and not p_whole) then
+    answer := 'shared';
+    return;
+  end if;
+  insert into sendledger.schedule_change as x (tenant_id, route_id, submission_id, submission_created_at, provider_txn_id, kind, scheduled_for, move_to, requested_by, reason)
+  values (p_tenant, s.route_id, m.submission_id, m.submission_created_at, m.provider_txn_id, 'move', m.scheduled_for, wanted.at, p_who, p_why)
+  -- Asked for again before it was done: the later wish counts.
+  on conflict (submission_id, kind) where ended_at is null do update
+  set move_to = excluded.move_to, next_at = now(), asks = 0;
+  answer := 'asked';
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.read_schedule(p_text text, p_zone text, OUT at timestamp with time zone, OUT utc_offset_s integer)
+ RETURNS record
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  local timestamp;
+begin
+  at := sendledger.instant_or_null(p_text);
+  if p_zone is null then
+    return;
+  end if;
+  if at is not null then
+    local := at at time zone p_zone;
+  elsif p_text ~ '^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$' then
+    local := p_text::timestamp;
+    at := (sendledger.wall_clock(local, p_zone)).first;
+  else
+    return;
+  end if;
+  utc_offset_s := extract(epoch from local - (at at time zone 'UTC'))::integer;
+exception when data_exception then
+  at := null;
+  utc_offset_s := null;
 end
 $function$;
 -- owner sendledger_owner
@@ -1245,13 +1697,19 @@ begin
     where m.created_at < p_before and m.body <> '[redacted]'
       and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded')
     limit p_limit for update skip locked
+  ), redacted as (
+    update sendledger.outbound_message m
+    set body = '[redacted]', template_params = null, updated_at = now()
+    from x
+    where m.id = x.id and m.created_at = x.created_at
+      and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded')
+    returning m.id, m.tenant_id, m.business_key
+  ), chains as (
+    update sendledger.fallback f set body = '[redacted]', template_params = null, look_at = null, taken_at = coalesce(f.taken_at, now())
+    from redacted d join sendledger.message_key k on k.tenant_id = d.tenant_id and k.business_key = d.business_key and k.message_id = d.id
+    where f.tenant_id = d.tenant_id and f.business_key = d.business_key and f.body <> '[redacted]'
   )
-  update sendledger.outbound_message m
-  set body = '[redacted]', template_params = null, updated_at = now()
-  from x
-  where m.id = x.id and m.created_at = x.created_at
-    and m.state in ('delivered', 'failed', 'rejected', 'expired', 'cancelled', 'superseded');
-  get diagnostics done = row_count;
+  select count(*) into done from redacted;
   return done;
 end
 $function$;
@@ -1339,15 +1797,17 @@ CREATE OR REPLACE FUNCTION sendledger.replay(p_id bigint, p_created_at timestamp
 AS $function$
 declare
   a sendledger.replay_answer;
-  m record;
+  m sendledger.outbound_message;
   k record;
   l record;
   r record;
   new_id bigint;
   at timestamptz(3) := date_trunc('milliseconds', now());
   deadline timestamptz;
+  due timestamptz;
+  ahead boolean;
 begin
-  select o.tenant_id, o.business_key into m from sendledger.outbound_message o
+  select o.* into m from sendledger.outbound_message o
   where o.id = p_id and o.created_at = p_created_at and (p_tenant is null or o.tenant_id = p_tenant);
   if not found then
     a.answer := 'not_found'; a.reason := 'there is no such message';
@@ -1361,10 +1821,10 @@ begin
   select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at for update;
 
   -- Where it goes: its own route, or the one that was named.
-  select x.id, x.name, x.provider, x.encoding_rule, x.national_digits, x.sender_required, coalesce(m.sender_id, x.default_sender_id) as sender
+  select x.id, x.name, x.provider, x.encoding_rule, x.national_digits, x.sender_required, coalesce(m.sender_id, x.default_sender_id) as sender, x.schedule_lead
   into r from sendledger.route x
   where x.retired_at is null and x.channel = m.channel and case when p_route is null then x.id = m.route_id else x.name = p_route end;
-  select x.submit_within into l from sendledger.lane x where x.route_id = r.id and x.message_class = m.message_class;
+  select x.submit_within, x.window_opens, x.window_closes, x.window_zone into l from sendledger.lane x where x.route_id = r.id and x.message_class = m.message_class;
 
   a.answer := case
     -- A historic duplicate never had the key, so this comes before all that asks for it.
@@ -1393,19 +1853,8 @@ begin
       then 'may_duplicate'
     when p_automatic and m.on_proven_absent <> 'replay' then 'stopped'
     when p_automatic and m.submit_by <= clock_timestamp() then 'too_late'
-    when p_automatic and (
-        exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
-        -- As a claim would judge the message itself: one that a person replayed after the cancellation is not covered by it.
-        or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
-          and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
-        or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
-          and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
-        or exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
-          and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until)
-          and (m.replaces_id is null or m.created_at <= c.created_at))
-        or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
-          and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
-          and (m.replaces_id is null or m.created_at <= c.created_at))) then 'cancelled'
+    -- As a claim would judge the message itself: one that a person replayed after the cancellation is not covered by it.
+    when p_automatic and sendledger.is_cancelled(m) then 'cancelled'
     when p_submit_by <= greatest(clock_timestamp(), m.scheduled_for) then 'too_late'
     -- What enqueue would refuse on this route: another one may read the number or count the text differently.
     when r.id is null or l.submit_within is null or length(m.recipient) = r.national_digits or (r.sender_required and r.sender is null)
@@ -1440,23 +1889,31 @@ begin
     return a;
   end if;
 
+  -- What a provider was to hold, and can still be handed over in time, is held there again.
+  ahead := m.held_by = 'provider' and m.scheduled_for > at + r.schedule_lead;
+  due := case when ahead then at else sendledger.due_in_window(greatest(at, m.scheduled_for), l.window_opens, l.window_closes, l.window_zone) end;
   -- One that was said is kept to, whatever the schedule: past it the message is worthless.
-  deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else greatest(now(), m.scheduled_for) + l.submit_within end);
+  deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else greatest(due, m.scheduled_for) + l.submit_within end);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-    scheduled_for, scheduled_tz, due_at, submit_by, on_proven_absent)
+    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
-    greatest(at, m.scheduled_for), deadline, m.on_proven_absent)
+    case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
+  -- What was declared for when it cannot be delivered goes with it.
+  if m.fallback_step is not null then
+    update sendledger.outbound_message o set fallback_step = null
+    where o.id = p_id and o.created_at = p_created_at and o.state::text in ('failed', 'rejected', 'expired', 'cancelled');
+  end if;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values (p_who, 'replay', 'message ' || p_id, p_id, p_created_at, p_why,
     json_build_object('successor', new_id::text, 'may_duplicate', coalesce(p_may_duplicate, false), 'automatic', p_automatic, 'route', p_route));
@@ -1573,10 +2030,68 @@ begin
     and not exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id);
 end
 $function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.wall_clock(p_local timestamp without time zone, p_zone text, OUT first timestamp with time zone, OUT earlier timestamp with time zone, OUT later timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+  select case when v.before_is_right or not v.after_is_right then v.before else v.after end,
+    case when v.before_is_right = v.after_is_right then least(v.before, v.after) when v.before_is_right then v.before else v.after end,
+    case when v.before_is_right = v.after_is_right then greatest(v.before, v.after) when v.before_is_right then v.before else v.after end
+  from (
+    select r.*, r.before at time zone p_zone = p_local as before_is_right, r.after at time zone p_zone = p_local as after_is_right
+    from (
+      -- By the offset of the day before, and of the day after.
+      select (p_local - ((d.a at time zone p_zone) - (d.a at time zone 'UTC'))) at time zone 'UTC' as before,
+        (p_local - ((d.b at time zone p_zone) - (d.b at time zone 'UTC'))) at time zone 'UTC' as after
+      from (select (p_local at time zone 'UTC') - interval '1 day' as a, (p_local at time zone 'UTC') + interval '1 day' as b) d
+    ) r
+  ) v
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.window_at(p_at timestamp with time zone, p_opens time without time zone, p_closes time without time zone, p_zone text, OUT opens_at timestamp with time zone, OUT closes_at timestamp with time zone)
+ RETURNS record
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+  select w.opens_at, w.closes_at
+  from (
+    select (sendledger.wall_clock(d.day + p_opens, p_zone)).later as opens_at,
+      (sendledger.wall_clock(d.day + p_closes + case when p_closes <= p_opens then interval '1 day' else interval '0' end, p_zone)).earlier as closes_at
+    from (select (p_at at time zone p_zone)::date + n as day from generate_series(-1, 3) n) d
+  ) w
+  where w.closes_at > p_at and w.opens_at < w.closes_at
+  order by w.opens_at
+  limit 1
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.zone_or_null(p_zone text)
+ RETURNS text
+ LANGUAGE plpgsql
+ STABLE
+ SET search_path TO 'pg_catalog'
+AS $function$
+begin
+  -- A bare offset or a formula like XYZ+5 knows no summer time.
+  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z0-9_+\-]+)+|UTC|GMT|[A-Z][a-z]+(-[A-Z][a-z]+)?)$' then
+    return null;
+  end if;
+  perform now() at time zone p_zone;
+  return p_zone;
+exception when data_exception then
+  return null;
+end
+$function$;
 
 comment on column sendledger.route.hold is 'Nothing of this route is marked while set. Whoever sets it writes this row, so that a mark waits for it or sees it.';
 
 grant delete on table sendledger.absence_watch to sendledger_reconcile;
+grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_cli;
+grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_ops;
+grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_producer;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;
@@ -1590,9 +2105,16 @@ grant execute on function sendledger.cancel_preview(text,text,bigint,text,text,t
 grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_cli;
 grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_ops;
 grant execute on function sendledger.cancel_step(text,bigint,timestamp with time zone,bigint,integer,boolean) to sendledger_producer;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_backfill;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_claim;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_cli;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_ops;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_reconcile;
+grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_submit;
 grant execute on function sendledger.enqueue(json) to sendledger_cli;
 grant execute on function sendledger.enqueue(json) to sendledger_producer;
 grant execute on function sendledger.ensure_months(integer) to sendledger_reconcile;
+grant execute on function sendledger.fall_back(bigint,timestamp with time zone) to sendledger_reconcile;
 grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_cli;
 grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_ops;
 grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_producer;
@@ -1605,6 +2127,9 @@ grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time z
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_ops;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_reconcile;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_submit;
+grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_cli;
+grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_ops;
+grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_producer;
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_cli;
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_ops;
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_producer;
@@ -1614,6 +2139,24 @@ grant execute on function sendledger.replay(bigint,timestamp with time zone,text
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_producer;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_reconcile;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_submit;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_backfill;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_claim;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_cli;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_ops;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_reconcile;
+grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_submit;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_backfill;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_claim;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_cli;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_ops;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_reconcile;
+grant execute on function sendledger.window_at(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_submit;
+grant execute on function sendledger.zone_or_null(text) to sendledger_backfill;
+grant execute on function sendledger.zone_or_null(text) to sendledger_claim;
+grant execute on function sendledger.zone_or_null(text) to sendledger_cli;
+grant execute on function sendledger.zone_or_null(text) to sendledger_ops;
+grant execute on function sendledger.zone_or_null(text) to sendledger_reconcile;
+grant execute on function sendledger.zone_or_null(text) to sendledger_submit;
 grant insert on table sendledger.absence_watch to sendledger_backfill;
 grant insert on table sendledger.absence_watch to sendledger_cli;
 grant insert on table sendledger.absence_watch to sendledger_ops;
@@ -1651,6 +2194,7 @@ grant insert on table sendledger.review_item to sendledger_ops;
 grant insert on table sendledger.review_item to sendledger_reconcile;
 grant insert on table sendledger.review_item to sendledger_submit;
 grant insert on table sendledger.route to sendledger_cli;
+grant insert on table sendledger.schedule_change to sendledger_reconcile;
 grant insert on table sendledger.submission to sendledger_claim;
 grant insert on table sendledger.submission to sendledger_import;
 grant insert on table sendledger.tenant to sendledger_cli;
@@ -1697,6 +2241,9 @@ grant select on table sendledger.delivery_receipt to sendledger_submit;
 grant select on table sendledger.delivery_receipt_default to sendledger_cli;
 grant select on table sendledger.delivery_receipt_default to sendledger_ops;
 grant select on table sendledger.delivery_receipt_default to sendledger_reconcile;
+grant select on table sendledger.fallback to sendledger_cli;
+grant select on table sendledger.fallback to sendledger_ops;
+grant select on table sendledger.fallback to sendledger_reconcile;
 grant select on table sendledger.lane to sendledger_backfill;
 grant select on table sendledger.lane to sendledger_claim;
 grant select on table sendledger.lane to sendledger_cli;
@@ -1767,6 +2314,9 @@ grant select on table sendledger.route to sendledger_import;
 grant select on table sendledger.route to sendledger_ops;
 grant select on table sendledger.route to sendledger_reconcile;
 grant select on table sendledger.route to sendledger_submit;
+grant select on table sendledger.schedule_change to sendledger_cli;
+grant select on table sendledger.schedule_change to sendledger_ops;
+grant select on table sendledger.schedule_change to sendledger_reconcile;
 grant select on table sendledger.submission to sendledger_backfill;
 grant select on table sendledger.submission to sendledger_claim;
 grant select on table sendledger.submission to sendledger_cli;
@@ -1818,6 +2368,7 @@ grant update on column sendledger.delivery_receipt.next_look_at to sendledger_re
 grant update on column sendledger.delivery_receipt.status to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.status to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.status to sendledger_submit;
+grant update on column sendledger.fallback.look_at to sendledger_reconcile;
 grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
 grant update on column sendledger.outbound_message.billable_units to sendledger_cli;
 grant update on column sendledger.outbound_message.billable_units to sendledger_ops;
@@ -1844,6 +2395,7 @@ grant update on column sendledger.outbound_message.cost_source to sendledger_ops
 grant update on column sendledger.outbound_message.cost_source to sendledger_submit;
 grant update on column sendledger.outbound_message.due_at to sendledger_claim;
 grant update on column sendledger.outbound_message.due_at to sendledger_submit;
+grant update on column sendledger.outbound_message.held_by to sendledger_claim;
 grant update on column sendledger.outbound_message.provider_cause to sendledger_submit;
 grant update on column sendledger.outbound_message.provider_message_id to sendledger_cli;
 grant update on column sendledger.outbound_message.provider_message_id to sendledger_ops;
@@ -1948,6 +2500,14 @@ grant update on column sendledger.route.throttled_until to sendledger_submit;
 grant update on column sendledger.route.updated_at to sendledger_backfill;
 grant update on column sendledger.route.updated_at to sendledger_reconcile;
 grant update on column sendledger.route.updated_at to sendledger_submit;
+grant update on column sendledger.schedule_change.answered to sendledger_reconcile;
+grant update on column sendledger.schedule_change.asks to sendledger_reconcile;
+grant update on column sendledger.schedule_change.ended_at to sendledger_reconcile;
+grant update on column sendledger.schedule_change.move_to to sendledger_reconcile;
+grant update on column sendledger.schedule_change.next_at to sendledger_reconcile;
+grant update on column sendledger.schedule_change.scheduled_for to sendledger_reconcile;
+grant update on column sendledger.schedule_change.seen to sendledger_reconcile;
+grant update on column sendledger.schedule_change.state to sendledger_reconcile;
 grant update on column sendledger.submission.http_status to sendledger_submit;
 grant update on column sendledger.submission.lease_token to sendledger_submit;
 grant update on column sendledger.submission.lease_until to sendledger_submit;

@@ -91,7 +91,9 @@ describe('indexes', () => {
 const COLUMN_RULES: readonly { says: string; breaks: string; bad: string }[] = [
   {
     says: 'every instant is timestamptz',
-    breaks: "a.atttypid in ('timestamp'::regtype, 'time'::regtype, 'timetz'::regtype)",
+    // The opening of a send window is a time of day, in a zone that is named beside it, and no instant.
+    breaks:
+      "a.atttypid in ('timestamp'::regtype, 'time'::regtype, 'timetz'::regtype) and a.attname not in ('window_opens', 'window_closes')",
     bad: 'timestamp',
   },
   {

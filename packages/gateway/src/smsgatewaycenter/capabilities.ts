@@ -1,4 +1,5 @@
 import type { Capabilities } from '../adapter.ts';
+import { SCHEDULE_PARAMS } from './schedule-text.ts';
 
 /**
  * What the documented API can do. No client reference is read or echoed, so every call is a new charge; receipts are
@@ -11,7 +12,9 @@ export function capabilitiesOf(maxRecipients: number): Capabilities {
     clientRef: 'none',
     lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
     push: { perMessageUrl: false, signed: false, trusted: false },
-    schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
+    schedule: { supported: true, cancel: true, precision: 'second', param: SCHEDULE_PARAMS.smsSend },
+    // `/send` documents no parameter for it.
+    validity: { supported: false, param: null },
     partialRefusal: true,
     // `msgType=text` refuses every character beyond ASCII, also those of the GSM alphabet, so they go, and are billed,
     // as unicode.

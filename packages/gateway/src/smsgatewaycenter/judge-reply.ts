@@ -1,13 +1,13 @@
 import { cleanId } from '../normalise/clean-id.ts';
-import { isSentinel } from '../normalise/clean-text.ts';
 import { type Envelope, readEnvelope } from '../normalise/envelope.ts';
-import { type JsonValue, parseJson } from '../normalise/parse-json.ts';
+import { parseJson } from '../normalise/parse-json.ts';
 import { redactReply, redactText, type Secrets } from '../normalise/redact-reply.ts';
 import { ambiguous, type Outcome, type RefusalScope, type Reply } from '../outcome.ts';
 import { retryAfterMs } from '../retry-after.ts';
 import type { TransportReply } from '../transport.ts';
 import { accountForRecipients } from './account-for-recipients.ts';
 import { type ExtraCodes, refusalScopeOf, SUCCESS_CODE } from './codes.ts';
+import { transactionsIn } from './named-transactions.ts';
 
 /** What a send asked for, as far as its reply is judged by it. */
 export interface Asked {
@@ -52,15 +52,6 @@ function judgeEnvelope(received: TransportReply, envelope: Envelope, reply: Repl
     return ambiguous(`a success under HTTP ${received.status}`, reply);
   }
   return judgeSuccess(envelope, reply, asked);
-}
-
-/** Every value under a name that the provider uses for a transaction, at both levels, but for those that mean "none". */
-function transactionsIn({ flat, nested }: Envelope): readonly JsonValue[] {
-  const levels = nested === null ? [flat] : [flat, nested];
-  return levels
-    .flatMap((level) => [level.transactionId, level.uuId, level.uuid])
-    .filter((value) => value !== undefined)
-    .filter((value) => value !== null && value !== false && !(typeof value === 'string' && isSentinel(value)));
 }
 
 /**

@@ -7,6 +7,7 @@ import { REFUSAL_SCOPES } from '../outcome.ts';
 import { DEFAULT_SEND_BUDGET_MS } from '../send-budget.ts';
 import type { Transport } from '../transport.ts';
 import { type ExtraCodes, SUCCESS_CODE } from './codes.ts';
+import { type ExtraScheduleWords, SCHEDULE_READINGS, scheduleWordsOf } from './schedule-words.ts';
 import { type ExtraStatusWords, plain, READINGS, statusWordsOf } from './vocabulary.ts';
 
 export interface SmsGatewayCenterOptions {
@@ -37,6 +38,8 @@ export interface SmsGatewayCenterOptions {
   readonly extraCodes?: ExtraCodes | undefined;
   /** Status words and causes of reports and pushes mapped since the tables were written. */
   readonly extraStatusWords?: ExtraStatusWords | undefined;
+  /** Status words of schedules. None is documented, so that all we know are guesses; what is given here comes before them. */
+  readonly extraScheduleWords?: ExtraScheduleWords | undefined;
   /** Rows asked for in one page of the report by days. Default 1000; 500 to 5000 were seen. */
   readonly reportPageLimit?: number | undefined;
   /** Pages after which a read of the report by days ends as incomplete. Default 2000. */
@@ -51,6 +54,8 @@ const credential = z
   .string()
   .min(1, 'is empty')
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without blanks');
+
+const word = z.string().refine((text) => plain(text) !== '', 'is blank');
 
 const milliseconds = z.number().int().positive();
 
@@ -96,13 +101,8 @@ const schema = z
       .record(z.string().min(1), z.enum(REFUSAL_SCOPES))
       .refine((codes) => !Object.hasOwn(codes, SUCCESS_CODE), 'must not map the code of success')
       .default({}),
-    extraStatusWords: z
-      .record(
-        z.string().refine((word) => plain(word) !== '', 'is blank'),
-        z.enum(READINGS),
-      )
-      .default({})
-      .transform(statusWordsOf),
+    extraStatusWords: z.record(word, z.enum(READINGS)).default({}).transform(statusWordsOf),
+    extraScheduleWords: z.record(word, z.enum(SCHEDULE_READINGS)).default({}).transform(scheduleWordsOf),
     reportPageLimit: z.number().int().min(1).max(10_000).default(1_000),
     reportMaxPages: z.number().int().min(1).max(1_000_000).default(2_000),
     ca: z.string().optional(),

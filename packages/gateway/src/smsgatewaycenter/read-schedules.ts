@@ -8,12 +8,13 @@ import type { TransportReply } from '../transport.ts';
 import { unavailable } from './call-provider.ts';
 import { readSuccess } from './read-success.ts';
 import { LONGEST_WORD } from './report-record.ts';
+import { type ScheduleWords, scheduleStateOf } from './schedule-words.ts';
 
 /**
  * Reads the list of what the provider holds. Its name is not documented, so the first array counts. A list shorter than
  * the reply declares is no answer: whoever asks wants to know what is not in it.
  */
-export function readSchedules(received: TransportReply): SchedulesAnswer {
+export function readSchedules(received: TransportReply, extraWords: ScheduleWords): SchedulesAnswer {
   const read = readSuccess(received);
   if (read.kind === 'unavailable') return read;
   const elements = listOf(read.response);
@@ -21,7 +22,9 @@ export function readSchedules(received: TransportReply): SchedulesAnswer {
   const { count } = read.response;
   if (count !== undefined && count !== null && readCount(count) !== elements.length)
     return unavailable('the list has another length than the reply declares');
-  const schedules = elements.map(heldSchedule).filter((schedule) => schedule !== null);
+  const schedules = elements
+    .map((element) => heldSchedule(element, extraWords))
+    .filter((schedule) => schedule !== null);
   return { kind: 'schedules', schedules, unreadableRows: elements.length - schedules.length };
 }
 
@@ -44,14 +47,18 @@ function idOf(row: JsonObject): string | null {
   return null;
 }
 
-function heldSchedule(element: JsonValue): HeldSchedule | null {
+function heldSchedule(element: JsonValue, extraWords: ScheduleWords): HeldSchedule | null {
   const row = unwrap(element);
   const providerTxnId = row === null ? null : idOf(row);
   if (row === null || providerTxnId === null) return null;
+  const statusWord = cleanText(row.status, LONGEST_WORD);
   return {
     providerTxnId,
     scheduledFor: cleanEpoch(row.scheduledTimestamp),
-    statusWord: cleanText(row.status, LONGEST_WORD),
+    createdAt: cleanEpoch(row.timestamp),
+    updatedAt: cleanEpoch(row.lastupdatedTimestamp),
+    statusWord,
+    state: scheduleStateOf(statusWord, extraWords),
     total: readCount(row.total),
   };
 }

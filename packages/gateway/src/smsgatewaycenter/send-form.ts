@@ -1,6 +1,7 @@
 import type { SubmitRequest } from '../adapter.ts';
 import { callForm } from './call-form.ts';
 import type { Settings } from './options.ts';
+import { SCHEDULE_PARAMS, scheduleText, scheduleTextFault } from './schedule-text.ts';
 
 export type SendForm =
   | { readonly kind: 'form'; readonly form: URLSearchParams }
@@ -15,6 +16,10 @@ const E164_DIGITS = /^[1-9]\d{6,14}$/;
 export function sendForm(request: SubmitRequest, settings: Settings): SendForm {
   const reason = faultOf(request, settings);
   if (reason !== null) return { kind: 'unbuildable', reason };
+  const zone = request.scheduleZone ?? settings.zone;
+  const heldUntil = request.scheduleAt === null ? null : scheduleText(request.scheduleAt, 'sms', zone);
+  if (request.scheduleAt !== null && heldUntil === null)
+    return { kind: 'unbuildable', reason: scheduleTextFault(zone) };
   const form = callForm(settings);
   form.set('sendMethod', 'quick');
   form.set('mobile', request.recipients.join(','));
@@ -26,6 +31,7 @@ export function sendForm(request: SubmitRequest, settings: Settings): SendForm {
   form.set('duplicatecheck', 'true');
   if (request.dltEntityId !== null) form.set('dltEntityId', request.dltEntityId);
   if (request.dltTemplateId !== null) form.set('dltTemplateId', request.dltTemplateId);
+  if (heldUntil !== null) form.set(SCHEDULE_PARAMS.smsSend, heldUntil);
   return { kind: 'form', form };
 }
 

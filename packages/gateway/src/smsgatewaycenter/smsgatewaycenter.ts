@@ -13,6 +13,7 @@ import type { Transport, TransportFailure, TransportReply } from '../transport.t
 import { callForm, callHeaders, credentialsOf } from './call-form.ts';
 import { callProvider, unavailable } from './call-provider.ts';
 import { capabilitiesOf } from './capabilities.ts';
+import { cancelSchedule, moveSchedule } from './change-schedule.ts';
 import { judgeReply } from './judge-reply.ts';
 import { type Settings, type SmsGatewayCenterOptions, settingsOf } from './options.ts';
 import { readAccount } from './read-account.ts';
@@ -58,6 +59,10 @@ export function createSmsGatewayCenter(options: SmsGatewayCenterOptions): Adapte
     reportByDays: (question, onPage, signal) => reportByDays(reads, settings, question, onPage, signal),
     account: (signal) => account(reads, settings, signal),
     heldSchedules: (signal) => heldSchedules(reads, settings, signal),
+    // Not over the connections of reads: one that the provider closes just then would make an unknown of the change.
+    cancelSchedule: (txnId, signal) => cancelSchedule(sends, settings, txnId, signal),
+    moveSchedule: (txnId, at, zone, signal) =>
+      moveSchedule(sends, settings, { providerTxnId: txnId, at, zone: zone ?? settings.zone }, signal),
     readPush: (push, zone) => readPush(push, readingOf(settings, zone)),
     judgeStatus: (statusWord, cause) => ({
       status: recordStatusOf(statusWord, cause, settings.extraStatusWords),
@@ -151,5 +156,6 @@ function heldSchedules(
   settings: Settings,
   signal: AbortSignal | undefined,
 ): Promise<SchedulesAnswer> {
-  return callProvider(transport, settings, { path: SCHEDULES_PATH, form: callForm(settings), signal }, readSchedules);
+  const call = { path: SCHEDULES_PATH, form: callForm(settings), signal };
+  return callProvider(transport, settings, call, (received) => readSchedules(received, settings.extraScheduleWords));
 }

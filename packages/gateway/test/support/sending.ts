@@ -30,6 +30,9 @@ export function requestTo(recipients: readonly string[], changes: Partial<Submit
     dltEntityId: '1234567890123456789',
     dltTemplateId: '0234567890123456789',
     messageClass: 'transactional',
+    scheduleAt: null,
+    scheduleZone: null,
+    validUntil: null,
     ...changes,
   };
 }

@@ -40,6 +40,7 @@ export const Route = defineEntity({
     burstSeconds: p.decimal('string'),
     otpReserve: p.decimal('string'),
     throttledUntil: p.datetime().nullable(),
+    scheduleLead: p.interval().nullable(),
     probeForced: p.boolean(),
     hold: p.boolean(),
     holdReason: p.text().nullable(),
@@ -61,6 +62,9 @@ export const Lane = defineEntity({
     submitWithin: p.interval(),
     receiptWithin: p.interval(),
     settleWithin: p.interval(),
+    windowOpens: p.time().nullable(),
+    windowCloses: p.time().nullable(),
+    windowZone: p.text().nullable(),
     updatedAt: p.datetime(),
   },
 });
@@ -68,7 +72,12 @@ export const Lane = defineEntity({
 export const Tenant = defineEntity({
   name: 'Tenant',
   tableName: 'tenant',
-  properties: { tenantId: p.text().primary(), defaultRegion: p.text().nullable(), weight: p.integer() },
+  properties: {
+    tenantId: p.text().primary(),
+    defaultRegion: p.text().nullable(),
+    weight: p.integer(),
+    allowedClasses: p.array().$type<MessageClass[]>().nullable(),
+  },
 });
 
 export const TenantRoute = defineEntity({
@@ -109,6 +118,7 @@ export const MessageTemplate = defineEntity({
     senderId: p.text().nullable(),
     dltEntityId: p.text().nullable(),
     dltTemplateId: p.text().nullable(),
+    fallback: p.json(),
     createdAt: p.datetime(),
     retiredAt: p.datetime().nullable(),
   },

@@ -47,6 +47,9 @@ export const OutboundMessage = defineEntity({
     providerCause: p.text().nullable(),
     scheduledFor: p.datetime().nullable(),
     scheduledTz: p.text().nullable(),
+    scheduledOffsetS: p.integer().nullable(),
+    heldBy: p.text().$type<'us' | 'provider'>(),
+    fallbackStep: p.smallint().nullable(),
     dueAt: p.datetime(),
     submitBy: p.datetime(),
     claimedAt: p.datetime().nullable(),
@@ -159,5 +162,57 @@ export const DeliveryReceipt = defineEntity({
     hint: p.boolean(),
     nextLookAt: p.datetime(),
     looks: p.smallint(),
+  },
+});
+
+/** One step of what a message falls back to, ready to be sent. */
+export const Fallback = defineEntity({
+  name: 'Fallback',
+  tableName: 'fallback',
+  properties: {
+    tenantId: p.text().primary(),
+    businessKey: p.text().primary(),
+    step: p.smallint().primary(),
+    channel: p.text().$type<MessageChannel>(),
+    routeId: p.bigint('string'),
+    senderId: p.text().nullable(),
+    body: p.text(),
+    encoding: p.text().$type<'GSM7' | 'UCS2'>(),
+    segments: p.smallint(),
+    templateId: p.text().nullable(),
+    templateVersion: p.integer().nullable(),
+    templateParams: p.json().nullable(),
+    dltEntityId: p.text().nullable(),
+    dltTemplateId: p.text().nullable(),
+    after: p.interval().nullable(),
+    mayDuplicate: p.boolean(),
+    lookAt: p.datetime().nullable(),
+    takenAt: p.datetime().nullable(),
+  },
+});
+
+/** What we asked of a provider about a request it holds. */
+export const ScheduleChange = defineEntity({
+  name: 'ScheduleChange',
+  tableName: 'schedule_change',
+  properties: {
+    id: p.bigint('string').primary(),
+    tenantId: p.text(),
+    routeId: p.bigint('string'),
+    submissionId: p.bigint('string'),
+    submissionCreatedAt: p.datetime(3),
+    providerTxnId: p.text(),
+    kind: p.text().$type<'cancel' | 'move'>(),
+    scheduledFor: p.datetime(),
+    moveTo: p.datetime().nullable(),
+    requestedBy: p.text(),
+    reason: p.text(),
+    createdAt: p.datetime(),
+    state: p.text().$type<'asked' | 'done' | 'too_late' | 'refused'>(),
+    asks: p.integer(),
+    nextAt: p.datetime(),
+    answered: p.text().nullable(),
+    seen: p.text().nullable(),
+    endedAt: p.datetime().nullable(),
   },
 });

@@ -1,0 +1,101 @@
+-- When a message may leave: what a tenant may send, send windows, and wall-clock times.
+
+-- Null: every class.
+alter table sendledger.tenant add column allowed_classes sendledger.message_class[] check (cardinality(allowed_classes) > 0);
+
+-- The send window of a lane, half-open, by the clock of a zone; over midnight where it closes before it opens. Null: always open.
+alter table sendledger.lane
+  add column window_opens time,
+  add column window_closes time,
+  add column window_zone text,
+  add constraint lane_window_whole check ((window_opens is null) = (window_closes is null) and (window_opens is null) = (window_zone is null)),
+  -- Equal would be always open, or never.
+  add constraint lane_window_open check (window_opens <> window_closes);
+
+-- A zone by its IANA name; null where this database does not know it.
+create function sendledger.zone_or_null(p_zone text) returns text
+language plpgsql stable set search_path = pg_catalog as $zone$
+begin
+  -- A bare offset or a formula like XYZ+5 knows no summer time.
+  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z0-9_+\-]+)+|UTC|GMT|[A-Z][a-z]+(-[A-Z][a-z]+)?)$' then
+    return null;
+  end if;
+  perform now() at time zone p_zone;
+  return p_zone;
+exception when data_exception then
+  return null;
+end
+$zone$;
+
+-- The two readings of a wall-clock time in a zone. They are one, but where an autumn repeats the hour (both are right) and where
+-- a spring skips it (neither is). first: the common answer (RFC 5545 and others): of a repeated time the first, and a skipped one
+-- as much later as was skipped.
+create function sendledger.wall_clock(p_local timestamp, p_zone text, out first timestamptz, out earlier timestamptz, out later timestamptz)
+language sql stable set search_path = pg_catalog as $wall$
+  select case when v.before_is_right or not v.after_is_right then v.before else v.after end,
+    case when v.before_is_right = v.after_is_right then least(v.before, v.after) when v.before_is_right then v.before else v.after end,
+    case when v.before_is_right = v.after_is_right then greatest(v.before, v.after) when v.before_is_right then v.before else v.after end
+  from (
+    select r.*, r.before at time zone p_zone = p_local as before_is_right, r.after at time zone p_zone = p_local as after_is_right
+    from (
+      -- By the offset of the day before, and of the day after.
+      select (p_local - ((d.a at time zone p_zone) - (d.a at time zone 'UTC'))) at time zone 'UTC' as before,
+        (p_local - ((d.b at time zone p_zone) - (d.b at time zone 'UTC'))) at time zone 'UTC' as after
+      from (select (p_local at time zone 'UTC') - interval '1 day' as a, (p_local at time zone 'UTC') + interval '1 day' as b) d
+    ) r
+  ) v
+$wall$;
+
+-- The window that is open at p_at, or the next one. On the two nights on which a clock changes it opens at the later and closes at the
+-- earlier reading, so that nothing leaves at a time that anybody could call outside.
+create function sendledger.window_at(p_at timestamptz, p_opens time, p_closes time, p_zone text, out opens_at timestamptz, out closes_at timestamptz)
+language sql stable set search_path = pg_catalog, sendledger, pg_temp as $window$
+  select w.opens_at, w.closes_at
+  from (
+    select (sendledger.wall_clock(d.day + p_opens, p_zone)).later as opens_at,
+      (sendledger.wall_clock(d.day + p_closes + case when p_closes <= p_opens then interval '1 day' else interval '0' end, p_zone)).earlier as closes_at
+    from (select (p_at at time zone p_zone)::date + n as day from generate_series(-1, 3) n) d
+  ) w
+  where w.closes_at > p_at and w.opens_at < w.closes_at
+  order by w.opens_at
+  limit 1
+$window$;
+
+-- p_at where the window is open then, else its next opening. No window: p_at.
+create function sendledger.due_in_window(p_at timestamptz, p_opens time, p_closes time, p_zone text) returns timestamptz
+language sql stable set search_path = pg_catalog, sendledger, pg_temp as $due$
+  select case when p_zone is null then p_at else greatest(p_at, (select w.opens_at from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w)) end
+$due$;
+
+-- A schedule as it was given: an instant with its offset, or the wall clock of a zone. utc_offset_s: the wall clock that was meant,
+-- minus UTC; from it the instant is made again when the rules of the zone change. Null where the text is neither.
+create function sendledger.read_schedule(p_text text, p_zone text, out at timestamptz, out utc_offset_s integer)
+language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp as $read$
+declare
+  local timestamp;
+begin
+  at := sendledger.instant_or_null(p_text);
+  if p_zone is null then
+    return;
+  end if;
+  if at is not null then
+    local := at at time zone p_zone;
+  elsif p_text ~ '^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$' then
+    local := p_text::timestamp;
+    at := (sendledger.wall_clock(local, p_zone)).first;
+  else
+    return;
+  end if;
+  utc_offset_s := extract(epoch from local - (at at time zone 'UTC'))::integer;
+exception when data_exception then
+  at := null;
+  utc_offset_s := null;
+end
+$read$;
+
+revoke execute on function sendledger.zone_or_null(text), sendledger.wall_clock(timestamp, text),
+  sendledger.window_at(timestamptz, time, time, text), sendledger.due_in_window(timestamptz, time, time, text),
+  sendledger.read_schedule(text, text) from public;
+grant execute on function sendledger.zone_or_null(text), sendledger.wall_clock(timestamp, text),
+  sendledger.window_at(timestamptz, time, time, text), sendledger.due_in_window(timestamptz, time, time, text)
+  to sendledger_claim, sendledger_submit, sendledger_reconcile, sendledger_backfill, sendledger_cli, sendledger_ops;

@@ -1,0 +1,46 @@
+import { randomBytes } from 'node:crypto';
+import { migrate } from '@sendledger/core/schema';
+import { createDatabase, dropDatabase, type LocalRedis, startPostgres, startRedis, urlFor } from '@sendledger/local';
+import pg from 'pg';
+import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
+
+export const ENVIRONMENT = 'bench';
+
+export interface Services {
+  /** Makes a migrated database of its own: each measurement begins with an empty one. */
+  database(): Promise<Database>;
+  readonly redis: LocalRedis;
+}
+
+export interface Database {
+  /** As the login that made it. */
+  readonly pool: pg.Pool;
+  urlFor(role: string): string;
+}
+
+/**
+ * Finds or starts Postgres and Redis.
+ *
+ * @param redis `private`: a server of our own, which may be killed
+ */
+export async function startServices(cleanup: Cleanup, redis: 'any' | 'private'): Promise<Services> {
+  const postgres = await startPostgres();
+  cleanup.add('stop Postgres', () => postgres.stop());
+  const found = await startRedis(redis === 'private' ? { only: 'private' } : {});
+  cleanup.add('stop Redis', () => found.stop());
+  return {
+    redis: found,
+    database: async () => {
+      const name = `sendledger_bench_${randomBytes(4).toString('hex')}`;
+      await createDatabase(postgres.url, name);
+      if (postgres.source === 'environment')
+        cleanup.add(`drop database ${name}`, () => dropDatabase(postgres.url, name));
+      const url = urlFor(postgres.url, { database: name });
+      await migrate(url, ENVIRONMENT);
+      const pool = new pg.Pool({ connectionString: url, max: 4 });
+      pool.on('error', () => undefined);
+      cleanup.add('close connections', () => pool.end());
+      return { pool, urlFor: (role) => urlFor(postgres.url, { database: name, role }) };
+    },
+  };
+}
