@@ -16,17 +16,19 @@ const LOOK_AGAIN_MS = 200;
 /**
  * Waits until every row of a class has left, for as long as that takes but not for ever.
  *
- * @throws Error when some have not after `withinMs`
+ * @throws Error when some have not after `withinMs`, or the breaker opened, with why
  */
 export async function untilLeft(pool: pg.Pool, messageClass: string, withinMs: number): Promise<void> {
   for (const until = Date.now() + withinMs; ; ) {
-    const [row] = await rowsOf<{ open: number }>(
+    const [row] = await rowsOf<{ open: number; breaker: string | null }>(
       pool,
-      `select count(*)::integer as open from sendledger.outbound_message
-       where message_class = $1::sendledger.message_class and state in ('pending', 'retry', 'claimed')`,
+      `select (select count(*) from sendledger.outbound_message where message_class = $1::sendledger.message_class
+           and state in ('pending', 'retry', 'claimed'))::integer as open,
+         (select breaker_reason from sendledger.route where breaker_state = 'open') as breaker`,
       [messageClass],
     );
     if (row?.open === 0) return;
+    if (typeof row?.breaker === 'string') throw new Error(`the breaker opened: ${row.breaker}`);
     if (Date.now() > until) throw new Error(`${row?.open} ${messageClass} rows have not left after ${withinMs} ms`);
     await new Promise((resolve) => setTimeout(resolve, LOOK_AGAIN_MS));
   }

@@ -27,7 +27,7 @@ import { ReportReader } from '../../apps/reconcile/src/read-reports.ts';
 import { UnknownResolver } from '../../apps/reconcile/src/resolve-unknown.ts';
 import { buildRequest } from '../../apps/submit/src/build-request.ts';
 import { judgeOutcome } from '../../apps/submit/src/judge-outcome.ts';
-import { furnish } from '../support/house.ts';
+import { CODE_TEMPLATE, furnish } from '../support/house.ts';
 
 export interface WorldOptions {
   readonly sim?: Partial<GatewaySimOptions>;
@@ -147,6 +147,7 @@ export class World {
             tenant_id: 'shop',
             channel: 'sms',
             message_class: messageClass,
+            ...(messageClass === 'otp' ? CODE_TEMPLATE : {}),
             recipient: to,
             country: 'IN',
             event_type: 'order',

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import type { MessageClass, MessageState } from '@sendledger/core';
-import { addRate, addRoute, ledgerSummary, rowsOf } from '@sendledger/core/ledger';
+import { addRate, addRoute, addTemplate, ledgerSummary, rowsOf } from '@sendledger/core/ledger';
 import type { TestDatabase } from '@sendledger/local';
 import { createProducer } from '@sendledger/producer';
 
-/** A route to the simulated provider at the simulator's price. */
+/** Of one-time passwords, whose text the test gives. */
+export const CODE_TEMPLATE = { template_id: 'code', template_version: '1' } as const;
+
+/** A route to the simulated provider at the simulator's price, and the template of one-time passwords. */
 export async function furnish(database: TestDatabase, options: { maxBatch?: number } = {}): Promise<string> {
   const { id } = await addRoute(database.pool, {
     name: 'main',
@@ -26,6 +29,17 @@ export async function furnish(database: TestDatabase, options: { maxBatch?: numb
     validFrom: new Date('2020-01-01T00:00:00Z'),
     validTo: null,
   });
+  await addTemplate(database.pool, {
+    id: CODE_TEMPLATE.template_id,
+    version: CODE_TEMPLATE.template_version,
+    channel: 'sms',
+    messageClass: 'otp',
+    body: '{{text}}',
+    variables: [{ name: 'text', secret: true }],
+    senderId: null,
+    dltEntityId: null,
+    dltTemplateId: null,
+  });
   return id;
 }
 
@@ -37,12 +51,15 @@ export async function enqueueMany(
 ): Promise<void> {
   const producer = createProducer({ tenant: 'shop', defaultRegion: 'IN' });
   const first = message.from ?? 0;
-  const messages = Array.from({ length: count }, (_, i) => ({
-    class: message.class ?? ('transactional' as const),
-    to: `+9198${String(10_000_000 + first + i)}`,
-    event: { type: 'order', id: `order-${first + i}-${randomUUID()}` },
-    body: message.body?.(first + i) ?? `Order ${first + i} is ready`,
-  }));
+  const messages = Array.from({ length: count }, (_, i) => {
+    const text = message.body?.(first + i) ?? `Order ${first + i} is ready`;
+    return {
+      class: message.class ?? ('transactional' as const),
+      to: `+9198${String(10_000_000 + first + i)}`,
+      event: { type: 'order', id: `order-${first + i}-${randomUUID()}` },
+      ...(message.class === 'otp' ? { template: { id: CODE_TEMPLATE.template_id, params: { text } } } : { body: text }),
+    };
+  });
   await producer.transaction(database.pool, (tx) => producer.enqueue(tx, messages));
   await producer.close();
 }

@@ -1,6 +1,7 @@
 import { laneName, type MessageClass } from '@sendledger/core';
-import { claim, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
+import { claim, type LaneHint, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
+import type { LaneHints } from './lane-hints.ts';
 
 export interface ClaimPolicy {
   readonly batch: number;
@@ -11,7 +12,11 @@ export interface ClaimPolicy {
  * One round over the lanes of one class that have something due, a batch each. Each class has a loop of its own, so a long
  * promotional queue never stands before a login code.
  */
-export function claimRound(context: AppContext, policy: ClaimPolicy): (messageClass: MessageClass) => Promise<Round> {
+export function claimRound(
+  context: AppContext,
+  policy: ClaimPolicy,
+  hints: LaneHints,
+): (messageClass: MessageClass) => Promise<Round> {
   const claimed = new Counter({
     name: 'sendledger_claimed_messages_total',
     help: 'Messages claimed, by class.',
@@ -25,35 +30,52 @@ export function claimRound(context: AppContext, policy: ClaimPolicy): (messageCl
     registers: [context.registry],
   });
 
+  const postponed = new Counter({
+    name: 'sendledger_postponed_messages_total',
+    help: 'Messages that were due outside their send window, or that a provider could not be given in time to hold them.',
+    labelNames: ['message_class'],
+    registers: [context.registry],
+  });
+
   // Whom each lane served last: the turns go on behind it.
   const served = new Map<string, string>();
   return async (messageClass) => {
     let found = false;
     let more = false;
-    for (const lane of await lanesWithWork(context.sql, messageClass)) {
+    for (const lane of await lanesWithWork(context.sql, messageClass, hints.starts(messageClass))) {
       const key = laneName(lane.routeId, lane.messageClass);
-      const result = await claimLane(context, lane, policy, served.get(key) ?? '');
+      const { hint, keep } = hints.begin(lane);
+      const result = await claimLane(context, lane, policy, served.get(key) ?? '', hint);
+      keep(result.hint);
       if (result.served !== null) served.set(key, result.served);
       if (result.rows > 0) claimed.inc({ message_class: lane.messageClass }, result.rows);
       if (result.unpriced > 0) unpriced.inc({ message_class: lane.messageClass }, result.unpriced);
+      if (result.postponed > 0) postponed.inc({ message_class: lane.messageClass }, result.postponed);
       found = true;
-      if (result.more && result.rows > 0) more = true;
+      if (result.more && result.rows + result.postponed > 0) more = true;
     }
     return more ? 'more' : found ? 'some' : 'none';
   };
 }
 
-async function claimLane(context: AppContext, lane: LaneRef, policy: ClaimPolicy, after: string) {
+async function claimLane(
+  context: AppContext,
+  lane: LaneRef,
+  policy: ClaimPolicy,
+  after: string,
+  hint: LaneHint | undefined,
+) {
   const result = await claim(context.pool, {
     ...lane,
     limit: policy.batch,
     leaseMs: policy.leaseMs,
     workerId: context.worker.id,
     after,
+    ...(hint === undefined ? {} : { hint }),
   });
   if (result.submissions > 0) {
     context.log.info(
-      { route: lane.routeId, message_class: lane.messageClass, ...result, served: undefined },
+      { route: lane.routeId, message_class: lane.messageClass, ...result, served: undefined, hint: undefined },
       'claimed',
     );
     // After the commit, and for the lot.

@@ -119,9 +119,14 @@ describe('doctor', () => {
     await registerWorker(pool, 'claim', 'claim-0');
     await pool.query(`update sendledger.worker set last_seen_at = now() - interval '1 minute'`);
     await pool.query(`insert into sendledger.review_item (kind, subject) values ('no_rate', 'x')`);
+    await pool.query(
+      `insert into sendledger.message_template (template_id, version, channel, message_class, body, variables)
+       values ('code', 1, 'sms', 'otp', '{{code}}', '[{"name":"code","secret":true}]')`,
+    );
     const input = JSON.stringify({
       to: '+919876543210',
-      body: 'hi',
+      template: 'code',
+      params: { code: '482915' },
       event_id: 'e',
       event_type: 't',
       class: 'otp',

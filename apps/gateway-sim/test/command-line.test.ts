@@ -68,7 +68,16 @@ test('flags win over the environment, switches may stand alone, spans and shares
 
 test('zone, clock, reports and pushes are read from flags and environment', () => {
   const options = readConfiguration(
-    ['--zone', 'UTC', '--clock-skew-ms=-5000', '--dlr-txn-ids=false', '--refund-cancelled', '--push-lose', '.1'],
+    [
+      '--zone',
+      'UTC',
+      '--clock-skew-ms=-5000',
+      '--dlr-txn-ids=false',
+      '--refund-cancelled',
+      '--forget-deleted',
+      '--push-lose',
+      '.1',
+    ],
     {
       GATEWAY_SIM_DLR_TIMES: 'epoch-s',
       GATEWAY_SIM_RETENTION_DAYS: '7',
@@ -84,6 +93,7 @@ test('zone, clock, reports and pushes are read from flags and environment', () =
     dlrTimes: 'epoch-s',
     retentionDays: 7,
     refundCancelled: true,
+    forgetDeleted: true,
     pushUrl: 'http://127.0.0.1:1/dlr',
     pushFields: 'legacy',
     pushRate: 10,

@@ -210,3 +210,24 @@ test('close ends waiting and retrying', async () => {
   await settled;
   expect(sim.push.counts().pending).toBe(0);
 });
+
+test('a message for later is pushed at its time, at once when dispatched, and never when deleted', async () => {
+  const { numbers, url } = await listener();
+  const clock = { now: Date.parse('2026-07-17T06:30:00Z') };
+  const sim = await simulator({ pushUrl: url, now: () => clock.now });
+  const scheduleTime = '2026-07-17 13:00:00';
+  const [dispatched = '', deleted = '', waiting = ''] = mobiles(3);
+  const ids = [];
+  for (const mobile of [dispatched, deleted, waiting])
+    ids.push((await send(sim, { mobile, scheduleTime })).transactionId);
+  await send(sim, { mobile: '919999999999' });
+  await expect.poll(() => numbers()).toEqual(['919999999999']);
+  expect(sim.push.counts()).toMatchObject({ delivered: 1, pending: 3 });
+  expect(sim.schedules.dispatch(ids[0] ?? '')).toBe('done');
+  expect(sim.schedules.cancel(ids[1] ?? '')).toBe('done');
+  await expect.poll(() => numbers()).toEqual(['919999999999', dispatched]);
+  expect(sim.push.counts()).toMatchObject({ delivered: 2, pending: 1 });
+  clock.now += 3_600_000;
+  await sim.push.settled();
+  expect(numbers()).toEqual(['919999999999', dispatched, waiting]);
+});

@@ -2,10 +2,12 @@ import { createSmsGatewayCenter, DEFAULT_SEND_BUDGET_MS, SMSGATEWAYCENTER, timeo
 import { Loop, readSettings, runApp } from '@sendledger/worker';
 import { accountRound } from './account-watch.ts';
 import { auditsRound } from './audits.ts';
+import { fallbackRound } from './fall-back.ts';
 import { ReceiptKeeper } from './keep-receipts.ts';
 import { startPushEndpoint } from './push-endpoint.ts';
 import { ReportReader } from './read-reports.ts';
 import { UnknownResolver } from './resolve-unknown.ts';
+import { ScheduleChanges } from './schedule-changes.ts';
 import { checkReconcileSettings, RECONCILE_SETTINGS } from './settings.ts';
 import { sweepRound } from './sweep.ts';
 import { upkeepRound } from './upkeep.ts';
@@ -85,9 +87,20 @@ await runApp('reconcile', read, async (context) => {
     new WaitingReceipts(context, adapters, keeper).round,
   );
   const account = new Loop('account', settings.SENDLEDGER_ACCOUNT_INTERVAL_MS, log, accountRound(context, adapters));
+  const fallbacks = new Loop(
+    'fallbacks',
+    settings.SENDLEDGER_SWEEP_INTERVAL_MS,
+    log,
+    fallbackRound(context, settings.SENDLEDGER_SWEEP_BATCH),
+  );
+  const changes = new ScheduleChanges(context, adapters, {
+    pauseMs: settings.SENDLEDGER_SCHEDULE_PAUSE_MS,
+    firstReportMs: settings.SENDLEDGER_REPORT_PAUSE_MS,
+  });
+  const schedules = new Loop('schedules', settings.SENDLEDGER_SWEEP_INTERVAL_MS, log, changes.round);
   const push = await startPushEndpoint(context, settings, adapters, keeper);
   return {
-    loops: [sweep, reports, resolving, upkeep, audits, waiting, account, ...push.loops],
+    loops: [sweep, reports, resolving, upkeep, audits, waiting, account, fallbacks, schedules, ...push.loops],
     stopping: () => resolver.stop(),
     rest: async () => {
       await push.rest();

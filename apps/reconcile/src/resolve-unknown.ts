@@ -33,6 +33,7 @@ import {
   asRequested,
   doubtsOf,
   type FoundRecord,
+  type HeldElsewhere,
   isOverdue,
   isSettled,
   isShown,
@@ -174,7 +175,9 @@ export class UnknownResolver {
     }
     const clock = await routeClock(sql, poll.routeId);
     const known = clock.offsetMs !== null;
-    const windows = new Map(rows.map((row) => [row.id, windowOf(row.requestedAt.getTime(), known)]));
+    const windows = new Map(
+      rows.map((row) => [row.id, windowOf(row.requestedAt.getTime(), known, row.heldUntil?.getTime() ?? null)]),
+    );
     const fromMs = Math.min(...[...windows.values()].map((w) => w.fromMs));
     const toMs = Math.max(...[...windows.values()].map((w) => w.toMs));
     const recipients = new Set(rows.map((row) => row.recipient));
@@ -216,6 +219,7 @@ export class UnknownResolver {
       await this.#doubt(settled.filter(isOverdue), ['report_incomplete']);
       return false;
     }
+    const held = settled.some((row) => row.heldUntil !== null) ? await this.#heldElsewhere(adapter, account) : [];
     // Only now: nothing in the report is newer than what it is compared with.
     const ours = await requestedMessages(
       sql,
@@ -247,11 +251,22 @@ export class UnknownResolver {
       // A row that is no longer there has moved meanwhile.
       if (window === undefined || correlation === undefined) return [];
       const windowMs = window.toMs - window.fromMs;
-      const doubts = correlation.kind === 'not_found' ? doubtsOf(row, read, accepted, loose, clock, waiting) : [];
+      const doubts = correlation.kind === 'not_found' ? doubtsOf(row, read, accepted, loose, clock, waiting, held) : [];
       return [{ row, correlation, windowMs, doubts }];
     });
     await this.#apply(poll, verdicts, requested);
     return true;
+  }
+
+  /** What the provider lists as scheduled and no request of ours is known to be; null: it could not be read whole. */
+  async #heldElsewhere(adapter: Adapter, account: { provider: string; account: string }): Promise<HeldElsewhere> {
+    const answer = await adapter.heldSchedules(this.#stopping.signal);
+    if (answer.kind === 'unavailable' || answer.unreadableRows > 0) return null;
+    const { txnIds } = await ownedIds(this.#context.sql, account, {
+      messageIds: [],
+      txnIds: answer.schedules.map((schedule) => schedule.providerTxnId),
+    });
+    return answer.schedules.filter((schedule) => !txnIds.has(schedule.providerTxnId));
   }
 
   /** Records of the recipients: those that carry an id of ours, and those nobody owns, with their times by our clock. */

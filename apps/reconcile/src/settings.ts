@@ -15,6 +15,8 @@ export const RECONCILE_SETTINGS = {
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: whole(50, 86_400_000, 3_600_000),
   /** Reports read at once; the provider publishes no limit, so this is small. */
   SENDLEDGER_REPORT_CONCURRENCY: whole(1, 64, 4),
+  /** Pause before a provider is asked again to drop or move what it holds; it doubles with each. */
+  SENDLEDGER_SCHEDULE_PAUSE_MS: whole(20, 600_000, 5_000),
   /** Recipients whose records are asked for one by one; for more, everybody's records of these days are read. */
   SENDLEDGER_FILTERED_READS: whole(0, 1_000, 20),
   /** Months of partitions made ahead. */

@@ -54,8 +54,26 @@ export function asRequested(row: RequestedMessage, clockKnown: boolean): Request
     id: row.id,
     recipient: row.recipient,
     senderId: row.senderId,
-    ...windowOf(row.requestedAt.getTime(), clockKnown),
+    ...windowOf(row.requestedAt.getTime(), clockKnown, row.heldUntil?.getTime() ?? null),
   };
+}
+
+/** What the provider holds that no request of ours is known to be; null: it could not be read whole. */
+export type HeldElsewhere = readonly { readonly scheduledFor: Date | null }[] | null;
+
+/** A provider whose list names minutes only. */
+const SAME_TIME_MS = 60_000;
+
+function scheduleOf(row: UnresolvedRow, held: HeldElsewhere): 'none' | 'not_read' | 'listed' | 'not_listed' {
+  const { heldUntil } = row;
+  if (heldUntil === null) return 'none';
+  if (held === null) return 'not_read';
+  // One that names no time may be its.
+  const listed = held.some(
+    ({ scheduledFor }) =>
+      scheduledFor === null || Math.abs(scheduledFor.getTime() - heldUntil.getTime()) <= SAME_TIME_MS,
+  );
+  return listed ? 'listed' : 'not_listed';
 }
 
 /** One of its ids is in these records. */
@@ -74,6 +92,7 @@ export function doubtsOf(
   loose: readonly FoundRecord[],
   clock: { readonly offsetMs: number | null; readonly pairs: number },
   waiting: ReadonlyMap<string, number>,
+  held: HeldElsewhere,
 ): AbsenceDoubt[] {
   const at = row.requestedAt.getTime();
   const near = accepted.filter((k) => Math.abs(k.requestedAt.getTime() - at) <= AROUND_MS);
@@ -94,6 +113,7 @@ export function doubtsOf(
     clockOffsetMs: clock.offsetMs,
     clockPairs: clock.pairs,
     senderIsDone: row.senderIsDone,
+    schedule: scheduleOf(row, held),
   });
 }
 

@@ -1,6 +1,9 @@
-import { classGauges, ensureMonths, strayRows } from '@sendledger/core/ledger';
+import { classGauges, durably, ensureMonths, followZoneRules, strayRows } from '@sendledger/core/ledger';
 import { type AppContext, Gauge, type Round } from '@sendledger/worker';
 import { receiptAge } from './receipt-age.ts';
+
+/** Wall-clock schedules looked at in one upkeep. */
+const ZONE_RULE_ROWS = 5_000;
 
 /** Partitions ahead, and the figures that are read from the database: zero and never absent. */
 export function upkeepRound(context: AppContext, monthsAhead: number): () => Promise<Round> {
@@ -44,6 +47,10 @@ export function upkeepRound(context: AppContext, monthsAhead: number): () => Pro
         oldest.set({ message_class: gauge.messageClass }, gauge.oldestDueSeconds);
         pending.set({ message_class: gauge.messageClass }, gauge.pendingRatio);
       }
+    });
+    await part('zone rules', async () => {
+      const followed = await durably(context.pool, (sql) => followZoneRules(sql, ZONE_RULE_ROWS));
+      if (followed.moved + followed.asked > 0) context.log.warn(followed, 'zone_rules_changed');
     });
     await part('receipt age', ages);
     await part('months', () => ensureMonths(context.sql, monthsAhead));

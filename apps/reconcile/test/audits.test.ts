@@ -125,7 +125,17 @@ describe('the audits', () => {
 
     answer = {
       kind: 'schedules',
-      schedules: [{ providerTxnId: '0071', scheduledFor: null, statusWord: 'x', total: 1 }],
+      schedules: [
+        {
+          providerTxnId: '0071',
+          scheduledFor: null,
+          statusWord: 'x',
+          createdAt: null,
+          updatedAt: null,
+          state: 'waiting' as const,
+          total: 1,
+        },
+      ],
       unreadableRows: 0,
     };
     for (let run = 0; run < 2; run++) {

@@ -10,7 +10,7 @@ export interface Unbuildable {
  * One request from the rows that the mark returned, and from nothing else. Rows of one submission were claimed with equal
  * content; that is checked again here, because what leaves now cannot be taken back.
  */
-export function buildRequest(submission: MarkedSubmission): SubmitRequest | Unbuildable {
+export function buildRequest(submission: MarkedSubmission, providerZone: string): SubmitRequest | Unbuildable {
   const [first] = submission.rows;
   if (first === undefined) return { unbuildable: 'no row' };
   if (submission.rows.length !== submission.size)
@@ -22,7 +22,8 @@ export function buildRequest(submission: MarkedSubmission): SubmitRequest | Unbu
       row.senderId !== first.senderId ||
       row.encoding !== first.encoding ||
       row.dltEntityId !== first.dltEntityId ||
-      row.dltTemplateId !== first.dltTemplateId,
+      row.dltTemplateId !== first.dltTemplateId ||
+      row.holdUntil?.getTime() !== first.holdUntil?.getTime(),
   );
   if (odd !== undefined) return { unbuildable: `message ${odd.id} differs from the others` };
   const recipients = submission.rows.map((row) => row.recipient);
@@ -36,5 +37,9 @@ export function buildRequest(submission: MarkedSubmission): SubmitRequest | Unbu
     dltEntityId: first.dltEntityId,
     dltTemplateId: first.dltTemplateId,
     messageClass: submission.messageClass,
+    scheduleAt: first.holdUntil,
+    scheduleZone: providerZone,
+    // The first that is worthless ends it for all: a later one of the others could not be said.
+    validUntil: new Date(Math.min(...submission.rows.map((row) => row.submitBy.getTime()))),
   };
 }

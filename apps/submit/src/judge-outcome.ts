@@ -44,7 +44,7 @@ export function judgeOutcome(
         reason: outcome.providerTxnId === null ? 'accepted_without_id' : 'accepted',
         providerTxnId: outcome.providerTxnId,
         // Also where there is no id to ask by: it is what ends the window of its rows.
-        pollInMs: policy.firstReportMs,
+        pollInMs: heldMs(submission, nowMs) + policy.firstReportMs,
         rows: submission.rows.map((row) => {
           if (rejected.has(row.recipient))
             return move(row, 'rejected', 'invalid_recipient', outcome.reply.reason, true);
@@ -78,7 +78,7 @@ export function judgeOutcome(
         state: 'ambiguous',
         // Where the reply named a transaction, it is what the resolver asks by.
         providerTxnId: outcome.providerTxnId ?? null,
-        pollInMs: policy.firstReportMs,
+        pollInMs: heldMs(submission, nowMs) + policy.firstReportMs,
         reason: outcome.unmappedCode === null ? outcome.detail.slice(0, 200) : `unmapped_code_${outcome.unmappedCode}`,
         rows: submission.rows.map((row) =>
           move(
@@ -91,6 +91,12 @@ export function judgeOutcome(
         ),
       };
   }
+}
+
+/** What the provider holds has no record to read before it is sent. */
+function heldMs(submission: MarkedSubmission, nowMs: number): number {
+  const until = submission.rows[0]?.holdUntil ?? null;
+  return until === null ? 0 : Math.max(0, until.getTime() - nowMs);
 }
 
 /**

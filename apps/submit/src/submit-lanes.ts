@@ -1,4 +1,4 @@
-import { laneName, type MessageClass } from '@sendledger/core';
+import { laneName, type MessageClass, roomIn } from '@sendledger/core';
 import {
   deferProbe,
   durably,
@@ -45,6 +45,16 @@ const ACCOUNT_DEADLINE_MS = 10_000;
 /** A free call that says nothing puts off so many probes; then one message is sent, since the call itself may be what is broken. */
 const PROBES_PUT_OFF = 3;
 
+function attemptsOf(submission: MarkedSubmission, row: SubmissionOutcome['rows'][number]): number {
+  const before = submission.rows.find((one) => one.id === row.id)?.attemptCount ?? 0;
+  return before + (row.countsAsAttempt ? 1 : 0);
+}
+
+/** How old the mark may be when the first byte leaves: never past the end of a window or of what the message is worth. */
+function budgetMs({ notAfter, requestedAt }: MarkedSubmission, policy: SubmitPolicy): number {
+  return Math.min(policy.sendBudgetMs, notAfter.getTime() - requestedAt.getTime());
+}
+
 /**
  * Marks and sends. A lane's marks are one transaction at a time and no more than there are free connections; each lane has
  * an outcome batcher of its own, since sharing one with a campaign would triple the latency of a login code. A connection is
@@ -66,6 +76,8 @@ export class Submitter {
   #asking = 0;
   readonly #outcomes: Counter<'message_class' | 'outcome'>;
   readonly #seconds: Histogram<'message_class' | 'outcome'>;
+  readonly #retries: Counter<'message_class' | 'reason'>;
+  readonly #attempts: Histogram<'message_class' | 'state'>;
   readonly #limiter: RouteLimiter;
   /** Lanes that wait for a token. */
   readonly #waiting = new Map<string, NodeJS.Timeout>();
@@ -88,6 +100,19 @@ export class Submitter {
       name: 'sendledger_submissions_total',
       help: 'Requests by what became of them.',
       labelNames: ['message_class', 'outcome'],
+      registers: [context.registry],
+    });
+    this.#retries = new Counter({
+      name: 'sendledger_retries_total',
+      help: 'Messages that are tried again, by why; only refusals of the message itself use up a try.',
+      labelNames: ['message_class', 'reason'],
+      registers: [context.registry],
+    });
+    this.#attempts = new Histogram({
+      name: 'sendledger_message_attempts',
+      help: 'Tries of a message when it left the queue, by what it became.',
+      labelNames: ['message_class', 'state'],
+      buckets: [0, 1, 2, 3, 5, 8],
       registers: [context.registry],
     });
     this.#seconds = new Histogram({
@@ -272,7 +297,7 @@ export class Submitter {
     if (left > 0) this.#held.add(since);
     this.#marking.delete(since);
     for (const submission of submissions) {
-      const flight = this.#send(submission, adapter, clocks)
+      const flight = this.#send(submission, adapter, clocks, lane.providerZone)
         // Nothing of one request may end the process and with it the replies of the others.
         .catch((err) => this.#context.log.error({ err, submission: submission.id }, 'outcome_lost'))
         .finally(() => {
@@ -284,14 +309,20 @@ export class Submitter {
       this.#inFlight.add(flight);
     }
     // Not waited for: there is room again, and these requests are on their way.
-    if (submissions.length > 0) void this.#context.wakeUps.send('claim', laneName(lane.routeId, lane.messageClass));
+    if (submissions.length > 0)
+      void this.#context.wakeUps.send('claim', roomIn(laneName(lane.routeId, lane.messageClass)));
     return submissions;
   }
 
-  async #send(submission: MarkedSubmission, adapter: Adapter, clocks: ClockReading): Promise<void> {
+  async #send(
+    submission: MarkedSubmission,
+    adapter: Adapter,
+    clocks: ClockReading,
+    providerZone: string,
+  ): Promise<void> {
     const startedMs = Date.now();
     let outcome: Outcome;
-    const request = buildRequest(submission);
+    const request = buildRequest(submission, providerZone);
     if ('unbuildable' in request) {
       outcome = {
         kind: 'refused',
@@ -301,7 +332,7 @@ export class Submitter {
       };
     } else {
       try {
-        outcome = await adapter.submit(request, startSendBudget(clocks, this.#policy.sendBudgetMs));
+        outcome = await adapter.submit(request, startSendBudget(clocks, budgetMs(submission, this.#policy)));
       } catch (error) {
         // An adapter does not throw; if one does, nobody knows what left.
         outcome = {
@@ -315,9 +346,14 @@ export class Submitter {
     }
     const judged = judgeOutcome(submission, outcome, this.#policy, Date.now());
     await this.#batcher(submission).add(judged);
-    await this.#review(submission, outcome);
+    await this.#review(submission, outcome, judged);
     const labels = { message_class: submission.messageClass, outcome: judged.state };
     this.#outcomes.inc(labels);
+    for (const row of judged.rows) {
+      const { messageClass } = submission;
+      if (row.to === 'retry') this.#retries.inc({ message_class: messageClass, reason: row.reason ?? 'none' });
+      else this.#attempts.observe({ message_class: messageClass, state: row.to }, attemptsOf(submission, row));
+    }
     this.#seconds.observe(labels, (Date.now() - startedMs) / 1000);
     this.#log(submission, judged);
   }
@@ -344,7 +380,7 @@ export class Submitter {
   }
 
   /** What an outcome shows that only a person can settle. */
-  async #review(submission: MarkedSubmission, outcome: Outcome): Promise<void> {
+  async #review(submission: MarkedSubmission, outcome: Outcome, judged: SubmissionOutcome): Promise<void> {
     const about = { routeId: submission.routeId, submission };
     const items = [];
     if (outcome.kind === 'accepted' && outcome.strangers.length > 0)
@@ -372,6 +408,14 @@ export class Submitter {
         subject: `route ${submission.routeId} code ${outcome.reply.statusCode}`,
         evidence: { code: outcome.reply.statusCode, reason: outcome.reply.reason },
       });
+    for (const row of judged.rows)
+      if (row.reason === 'attempts_exhausted')
+        items.push({
+          kind: 'attempts_exhausted',
+          subject: `message ${row.id}`,
+          message: { id: row.id, createdAt: row.createdAt },
+          evidence: { cause: row.cause, remedy: 'replay it once the provider takes it again, if it is still wanted' },
+        });
     for (const item of items) {
       try {
         await durably(this.#context.pool, (sql) => openReview(sql, { ...about, ...item }));

@@ -19,6 +19,7 @@ function submission(recipients: readonly string[], attemptCount = 0): MarkedSubm
     isProbe: false,
     leaseToken: '00000000-0000-4000-8000-000000000000',
     requestedAt: new Date(0),
+    notAfter: new Date(1e12),
     rows: recipients.map((recipient, i) => ({
       id: String(i + 1),
       createdAt: new Date(0),
@@ -31,6 +32,7 @@ function submission(recipients: readonly string[], attemptCount = 0): MarkedSubm
       dltTemplateId: null,
       attemptCount,
       submitBy: new Date(1e12),
+      holdUntil: null,
     })),
   };
 }
@@ -148,7 +150,25 @@ describe('the pause during an outage', () => {
 
 describe('the request built from the rows of a mark', () => {
   it('carries each recipient once', () => {
-    expect(buildRequest(submission(['91a', '91b']))).toMatchObject({ recipients: ['91a', '91b'], body: 'x' });
+    expect(buildRequest(submission(['91a', '91b']), 'UTC')).toMatchObject({ recipients: ['91a', '91b'], body: 'x' });
+  });
+
+  it('names the first end of validity among its rows, and until when it is held', () => {
+    const { rows, ...rest } = submission(['91a', '91b']);
+    const [first, second] = rows;
+    if (first === undefined || second === undefined) throw new Error('no rows');
+    const held = new Date('2026-12-01T04:30:00Z');
+    const request = buildRequest(
+      {
+        ...rest,
+        rows: [
+          { ...first, submitBy: new Date(5_000), holdUntil: held },
+          { ...second, submitBy: new Date(4_000), holdUntil: held },
+        ],
+      },
+      'Asia/Kolkata',
+    );
+    expect(request).toMatchObject({ validUntil: new Date(4_000), scheduleAt: held, scheduleZone: 'Asia/Kolkata' });
   });
 
   it.each([
@@ -157,6 +177,13 @@ describe('the request built from the rows of a mark', () => {
     ['a recipient twice', submission(['91a', '91a'])],
     ['two passwords', { ...submission(['91a', '91b']), messageClass: 'otp' as const }],
     [
+      'different times for the provider to hold it',
+      {
+        ...submission(['91a', '91b']),
+        rows: submission(['91a', '91b']).rows.map((row, i) => ({ ...row, holdUntil: new Date(i) })),
+      },
+    ],
+    [
       'different texts',
       {
         ...submission(['91a', '91b']),
@@ -164,6 +191,6 @@ describe('the request built from the rows of a mark', () => {
       },
     ],
   ])('is not built from %s', (_, odd) => {
-    expect(buildRequest(odd)).toHaveProperty('unbuildable');
+    expect(buildRequest(odd, 'UTC')).toHaveProperty('unbuildable');
   });
 });

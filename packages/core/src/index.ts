@@ -16,7 +16,7 @@ export {
 export { type BusinessKeyParts, businessKey } from './domain/business-key.ts';
 export { type Correlation, correlate, type LooseRecord, type RequestedRow } from './domain/correlate.ts';
 export { ERRORS, type ErrorCode, SendledgerError } from './domain/errors.ts';
-export { type Message, messageSchema, type PreparedMessage } from './domain/message.ts';
+export { type FallbackStep, type Message, messageSchema, type PreparedMessage } from './domain/message.ts';
 export { MESSAGE_FAULTS, type MessageFault, type MessageProblem } from './domain/message-problem.ts';
 export { nameFault } from './domain/message-text.ts';
 export { type PrepareContext, type Prepared, prepareMessage } from './domain/prepare-message.ts';
@@ -28,6 +28,13 @@ export {
   type RecipientKind,
   type RecipientOptions,
 } from './domain/recipient.ts';
+export {
+  asksProvider,
+  judgeScheduleChange,
+  type ScheduleEntry,
+  type ScheduleFacts,
+  type ScheduleVerdict,
+} from './domain/schedule-change.ts';
 export { countSegments, type Encoding, type EncodingRule, type SegmentCount } from './domain/segments.ts';
 export {
   FINAL_STATES,
@@ -55,4 +62,13 @@ export {
   type TemplateVariable,
   templateVariables,
 } from './domain/template.ts';
-export { laneName, WAKE_PREFIX, WAKE_QUEUES, type WakeJob, type WakeQueue, wakeJobOptions } from './domain/wakeup.ts';
+export {
+  laneName,
+  roomIn,
+  saysRoom,
+  WAKE_PREFIX,
+  WAKE_QUEUES,
+  type WakeJob,
+  type WakeQueue,
+  wakeJobOptions,
+} from './domain/wakeup.ts';

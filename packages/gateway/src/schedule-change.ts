@@ -1,8 +1,8 @@
 /**
  * What became of the wish to cancel or to move a request that the provider holds for later. The set is closed, and its
  * default is `ambiguous`. None of the four is evidence of what became of the message: after `done` it may have gone out in
- * that very moment, and an error may follow a change that was made. Only the provider's list (`heldSchedules`) and its
- * report are evidence.
+ * that very moment, and `refused` may follow a change that was made, e.g. when a cancellation of unknown end was asked for
+ * again. Only the provider's list (`heldSchedules`) and its report are evidence.
  */
 export type ScheduleChangeAnswer =
   | {

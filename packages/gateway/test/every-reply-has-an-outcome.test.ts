@@ -91,4 +91,21 @@ describe('every reply', () => {
       { numRuns: 500 },
     );
   });
+
+  it('to a change of a schedule is an answer, and only a success under 2xx is done', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.constantFrom(200, 202, 302, 400, 401, 408, 429, 500, 503), anyBody, async (status, body) => {
+        const adapter = answering(status, body);
+        const answer = await adapter.cancelSchedule(TXN);
+        expect(await adapter.moveSchedule(TXN, new Date(1_784_289_600_000), null)).toEqual(answer);
+        expect(['done', 'refused', 'ambiguous']).toContain(answer.kind);
+        if (answer.kind === 'ambiguous') expect(answer.detail).not.toContain('our own fault');
+        if (answer.kind === 'refused') expect(answer.statusCode).not.toBeNull();
+        if (answer.kind !== 'done') return;
+        expect(status).toBeLessThan(300);
+        expect(body.toLowerCase()).toContain('success');
+      }),
+      { numRuns: 1_000 },
+    );
+  });
 });

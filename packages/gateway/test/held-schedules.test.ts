@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import { type SmsGatewayCenterOptions, scheduleStateOf } from '../src/index.ts';
 import { startProvider } from './support/provider-server.ts';
 import { adapterFor, PASSWORD, TXN, USERID } from './support/sending.ts';
 
-async function schedulesOf(response: Record<string, unknown> | string) {
+async function schedulesOf(response: Record<string, unknown> | string, options: Partial<SmsGatewayCenterOptions> = {}) {
   const server = await startProvider((_, reply) => {
     reply.end(
       typeof response === 'string'
@@ -10,7 +11,7 @@ async function schedulesOf(response: Record<string, unknown> | string) {
         : JSON.stringify({ response: { status: 'success', code: '200', ...response } }),
     );
   });
-  return { answer: await adapterFor(server.url).heldSchedules(), requests: server.requests };
+  return { answer: await adapterFor(server.url, {}, {}, options).heldSchedules(), requests: server.requests };
 }
 
 const ROW = {
@@ -54,7 +55,27 @@ describe('what the provider holds for later', () => {
 
   it('has no time, word or total where there is none', async () => {
     const { answer } = await schedulesOf({ scheduleList: [{ uuId: TXN, scheduledTimestamp: '0', total: 'many' }] });
-    expect(answer).toMatchObject({ schedules: [{ scheduledFor: null, statusWord: null, total: null }] });
+    const nothing = { scheduledFor: null, createdAt: null, updatedAt: null, statusWord: null, total: null };
+    expect(answer).toMatchObject({ schedules: [{ ...nothing, state: 'unknown' }] });
+  });
+
+  it('says when it was made and last changed, quoted or not, and "0" is never', async () => {
+    const changed = { ...ROW, lastupdatedTimestamp: 1_700_118_000_000 };
+    const { answer } = await schedulesOf({ scheduleList: [changed, { ...ROW, timestamp: '0' }] });
+    expect(answer).toMatchObject({
+      schedules: [
+        { createdAt: new Date(1_700_117_933_163), updatedAt: new Date(1_700_118_000_000) },
+        { createdAt: null, updatedAt: null },
+      ],
+    });
+  });
+
+  it('has the state that its word was mapped to, before the one that is guessed', async () => {
+    const scheduleList = ['In queue', 'sent', 'DELETED', 'gone'].map((status) => ({ ...ROW, status }));
+    const extraScheduleWords = { ' in  QUEUE': 'waiting', SENT: 'waiting', Gone: 'sent' } as const;
+    expect((await schedulesOf({ scheduleList }, { extraScheduleWords })).answer).toMatchObject({
+      schedules: [{ state: 'waiting' }, { state: 'waiting' }, { state: 'cancelled' }, { state: 'sent' }],
+    });
   });
 
   it('counts elements without an id', async () => {
@@ -79,5 +100,16 @@ describe('what the provider holds for later', () => {
 
   it('is unavailable when nobody is there', async () => {
     expect((await adapterFor('http://127.0.0.1:1').heldSchedules()).kind).toBe('unavailable');
+  });
+});
+
+describe('the word of a schedule', () => {
+  it.each([
+    [['SCHEDULED', ' Scheduled ', 'pending'], 'waiting'],
+    [['DELETED', 'Cancelled', 'CANCELED'], 'cancelled'],
+    [['SENT', 'Dispatched', 'COMPLETED'], 'sent'],
+    [['', '0', '1', 'success', 'ACTIVE', 'UNSCHEDULED', 'toString', '__proto__', null], 'unknown'],
+  ] as const)('%j means %s', (words, state) => {
+    for (const word of words) expect(scheduleStateOf(word)).toBe(state);
   });
 });

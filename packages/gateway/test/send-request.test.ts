@@ -91,6 +91,12 @@ describe('the request to the provider', () => {
     ['half a surrogate pair', { body: 'a\ud83d', encoding: 'UCS2' }],
     ['no sender', { senderId: null }],
     ['an accent that was priced as GSM7', { body: 'Café' }],
+    [
+      'an hour that the zone has twice',
+      { scheduleAt: new Date('2026-10-25T00:30:00Z'), scheduleZone: 'Europe/Berlin' },
+    ],
+    ['a schedule in no zone', { scheduleAt: new Date('2026-10-25T00:30:00Z'), scheduleZone: 'Mars/Olympus' }],
+    ['a schedule at no time', { scheduleAt: new Date(Number.NaN) }],
   ] as const)('is not built for %s: refused by us, nothing sent', async (_, changes) => {
     const server = await startDefaultProvider();
     const outcome = await adapterFor(server.url).submit(requestTo(['919999999999'], changes), fullBudget());

@@ -7,6 +7,9 @@ const ABSENT_MS = 1_000;
 /** Names come from callers; beyond this many the cache starts over instead of growing. */
 const MAX_ENTRIES = 10_000;
 
+/** What a longer list names is not asked for: the message is refused. */
+const MAX_STEPS_READ = 5;
+
 interface Entry<T> {
   readonly value: T | undefined;
   readonly until: number;
@@ -24,27 +27,39 @@ export class DirectoryCache {
   /** Versions of one template, the highest first. */
   readonly #templates = new Map<string, Entry<readonly MessageTemplate[]>>();
 
-  /** Loads what the messages name and is not known, in at most two statements. */
+  /** Loads what the messages name and is not known, in at most three statements: what a template falls back to is a third. */
   async load(sql: SqlExecutor, messages: readonly unknown[], defaultTenant: string | undefined): Promise<Directory> {
     const now = Date.now();
     const tenants = new Set<string>();
-    const templates = new Set<string>();
     for (const message of messages) {
       const tenant = property(message, 'tenant') ?? defaultTenant;
       if (isName(tenant) && !isFresh(this.#tenants.get(tenant), now)) tenants.add(tenant);
-      const template = property(message, 'template');
-      const id = property(template, 'id');
-      if (isName(id) && !this.#knows(id, property(template, 'version'), now)) templates.add(id);
     }
     if (tenants.size > 0) await this.#loadTenants(sql, [...tenants], now);
-    if (templates.size > 0) await this.#loadTemplates(sql, [...templates], now);
+    await this.#loadTemplates(sql, messages.flatMap(namedTemplates), now);
+    await this.#loadTemplates(
+      sql,
+      messages.flatMap((message) => this.#followers(message)),
+      now,
+    );
     return {
       defaultRegion: (tenantId) => this.#tenants.get(tenantId)?.value?.defaultRegion,
-      template: (id, version) => {
-        const versions = this.#templates.get(id)?.value;
-        return version === undefined ? versions?.[0] : versions?.find((t) => t.version === String(version));
-      },
+      template: (id, version) => this.#template(id, version),
     };
+  }
+
+  #template(id: string, version: number | undefined): MessageTemplate | undefined {
+    const versions = this.#templates.get(id)?.value;
+    return version === undefined ? versions?.[0] : versions?.find((t) => t.version === String(version));
+  }
+
+  /** The templates that a message's template falls back to, where the message says nothing of it. */
+  #followers(message: unknown): readonly unknown[] {
+    if (property(message, 'fallback') !== undefined) return [];
+    const template = property(message, 'template');
+    const [id, version] = [property(template, 'id'), property(template, 'version')];
+    if (!isName(id) || (version !== undefined && typeof version !== 'number')) return [];
+    return this.#template(id, version)?.fallback?.map((step) => step.template) ?? [];
   }
 
   /** A version that is not among the known ones may have been registered since. */
@@ -67,9 +82,17 @@ export class DirectoryCache {
     }
   }
 
-  async #loadTemplates(sql: SqlExecutor, ids: string[], now: number): Promise<void> {
+  /** @param wanted what names templates, as a message does: their id, perhaps a version */
+  async #loadTemplates(sql: SqlExecutor, wanted: readonly unknown[], now: number): Promise<void> {
+    const unknown = new Set<string>();
+    for (const template of wanted) {
+      const id = property(template, 'id');
+      if (isName(id) && !this.#knows(id, property(template, 'version'), now)) unknown.add(id);
+    }
+    if (unknown.size === 0) return;
+    const ids = [...unknown];
     const { rows } = await sql.query(
-      `select template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id
+      `select template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id, fallback
        from sendledger.message_template where template_id = any($1) and retired_at is null`,
       [ids],
     );
@@ -93,13 +116,25 @@ function readTemplate(row: Record<string, unknown>): MessageTemplate | undefined
     channel: row.channel,
     messageClass: row.message_class,
     body: row.body,
-    // A driver may hand jsonb over as text.
-    variables: typeof row.variables === 'string' ? JSON.parse(row.variables) : row.variables,
+    variables: jsonOf(row.variables),
+    fallback: jsonOf(row.fallback),
     senderId: row.sender_id,
     dltEntityId: row.dlt_entity_id,
     dltTemplateId: row.dlt_template_id,
   });
   return parsed.success ? parsed.data : undefined;
+}
+
+/** A driver may hand jsonb over as text. */
+function jsonOf(value: unknown): unknown {
+  return typeof value === 'string' ? JSON.parse(value) : value;
+}
+
+/** The template of a message and those of its steps, as far as anything can be read there. */
+function namedTemplates(message: unknown): unknown[] {
+  const steps = property(message, 'fallback');
+  const named = Array.isArray(steps) ? steps.slice(0, MAX_STEPS_READ).map((step) => property(step, 'template')) : [];
+  return [property(message, 'template'), ...named];
 }
 
 /** Only what the database can take as a parameter: a NUL would abort the caller's transaction. */

@@ -1,4 +1,4 @@
-import type { Prepared } from '@sendledger/core';
+import { MESSAGE_FAULTS, type MessageFault, type Prepared } from '@sendledger/core';
 import type { LedgerAnswer } from './ledger-call.ts';
 import type { Refusal, RefusalReason } from './message-refused.ts';
 
@@ -44,12 +44,21 @@ const FIELD_OF_COLUMN: Readonly<Record<string, string>> = {
   segments: 'body',
   dlt_entity_id: 'dlt.entityId',
   dlt_template_id: 'dlt.templateId',
+  template_id: 'template',
   template_version: 'template.version',
   scheduled_for: 'scheduledFor',
+  scheduled_tz: 'scheduledTz',
+  held_by: 'heldBy',
+  fallback: 'fallback',
   submit_by: 'submitBy',
   campaign_id: 'campaign',
   on_proven_absent: 'onProvenAbsent',
 };
+
+/** What the database refuses for a reason that has a name here says so in the same sentence. */
+const FAULT_OF_SENTENCE: ReadonlyMap<string, MessageFault> = new Map(
+  (Object.keys(MESSAGE_FAULTS) as MessageFault[]).map((fault) => [MESSAGE_FAULTS[fault], fault]),
+);
 
 /** Positions in `to` that have a row: all but those a problem names; none when the whole message is refused. */
 export function originsOf(prepared: Prepared, index: number, recipients: number): RowOrigin[] {
@@ -65,10 +74,19 @@ export function refusalOf(origin: RowOrigin, answer: LedgerAnswer): Refusal | un
     index: origin.index,
     to: origin.to,
     field: FIELD_OF_COLUMN[column] ?? column,
-    reason: answer.answer === 'conflict' ? 'conflict' : 'refused_by_database',
-    message: answer.reason ?? '',
+    ...reasonOf(answer),
     ...(answer.id === undefined ? {} : { id: answer.id }),
   };
+}
+
+function reasonOf({ answer, reason = '' }: LedgerAnswer): Pick<Refusal, 'reason' | 'message'> {
+  if (answer === 'conflict') return { reason: 'conflict', message: reason };
+  // Of a step the database says it as half a sentence.
+  for (const sentence of [reason, `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`]) {
+    const fault = FAULT_OF_SENTENCE.get(sentence);
+    if (fault !== undefined) return { reason: fault, message: sentence };
+  }
+  return { reason: 'refused_by_database', message: reason };
 }
 
 export function writtenResult(origin: RowOrigin, recipient: string, answer: LedgerAnswer): EnqueueResult {

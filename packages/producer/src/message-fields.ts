@@ -20,6 +20,7 @@ export const FILE_FIELDS = {
   bucket: 'key.bucket',
   scheduled_for: 'scheduledFor',
   scheduled_tz: 'scheduledTz',
+  held_by: 'heldBy',
   submit_by: 'submitBy',
   route: 'route',
   campaign: 'campaign',
@@ -74,6 +75,7 @@ export function messageOf(
   const version = readVersion(given.template_version, problems);
   const klass = oneOf(MESSAGE_CLASSES, 'class', messageClass, problems);
   const channel = oneOf(MESSAGE_CHANNELS, 'channel', given.channel, problems);
+  const heldBy = oneOf(['us', 'provider'] as const, 'held_by', given.held_by, problems);
   const onProvenAbsent = oneOf(['replay', 'stop'] as const, 'on_proven_absent', given.on_proven_absent, problems);
   if (problems.length > 0 || !whole || to === undefined || klass === undefined) return { ok: false, line, problems };
 
@@ -88,6 +90,7 @@ export function messageOf(
       sender: given.sender ?? defaults.sender,
       scheduledFor: given.scheduled_for,
       scheduledTz: given.scheduled_tz,
+      heldBy,
       submitBy: given.submit_by,
       route: given.route ?? defaults.route,
       campaign: given.campaign,

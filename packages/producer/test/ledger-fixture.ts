@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import type { Message } from '@sendledger/core';
 import pg from 'pg';
 
 /** A route with its lanes and a template, under names of their own, so that tests in one database do not meet. */
@@ -15,6 +16,15 @@ export async function aRoute(pool: pg.Pool): Promise<{ route: string; routeId: s
     [routeId],
   );
   return { route, routeId };
+}
+
+/** A message of a registered template for one-time passwords, which takes the whole text as its variable. */
+export async function aCode(pool: pg.Pool, text: string): Promise<Pick<Message, 'class' | 'body' | 'template'>> {
+  await pool.query(
+    `insert into sendledger.message_template (template_id, version, channel, message_class, body, variables)
+     values ('code', 1, 'sms', 'otp', '{{text}}', '[{"name":"text","secret":true}]') on conflict do nothing`,
+  );
+  return { class: 'otp', body: undefined, template: { id: 'code', params: { text } } };
 }
 
 export async function bodiesOf(pool: pg.Pool, eventId: string): Promise<string[]> {

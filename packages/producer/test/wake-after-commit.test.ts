@@ -4,7 +4,7 @@ import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect, vi } from 'vitest';
 import { createProducer, type Producer } from '../src/index.ts';
-import { aRoute, bodiesOf } from './ledger-fixture.ts';
+import { aCode, aRoute, bodiesOf } from './ledger-fixture.ts';
 import { message } from './message-builder.ts';
 
 /** Collects the lanes that a claim worker would be woken for. */
@@ -35,7 +35,8 @@ const settled = () => new Promise((resolve) => setTimeout(resolve, 150));
 describe('wake-ups', () => {
   test('come after the commit, one for each lane', async ({ database, redisUrl }) => {
     const { route, routeId } = await aRoute(database.pool);
-    const [transactional, otp] = [message({ route }), message({ route, class: 'otp' })];
+    const code = await aCode(database.pool, 'Your code is 482915');
+    const [transactional, otp] = [message({ route }), message({ route, ...code })];
     const seen: { lane: string; rows: number }[] = [];
     const stop = await listen(redisUrl, async (lane) => {
       // Read on another connection: what it sees is committed.

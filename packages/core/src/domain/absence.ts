@@ -29,6 +29,8 @@ export interface AbsenceFacts {
   readonly clockPairs: number;
   /** The worker that marked has said that it holds no open request, or has ended. */
   readonly senderIsDone: boolean;
+  /** Whether the provider was to hold it, and what its list of held requests says. `not_read`: it could not be read whole. */
+  readonly schedule: 'none' | 'not_read' | 'listed' | 'not_listed';
 }
 
 export type AbsenceDoubt =
@@ -43,7 +45,9 @@ export type AbsenceDoubt =
   | 'not_settled'
   | 'clock_unknown'
   | 'clock_off'
-  | 'worker_may_hold_it';
+  | 'worker_may_hold_it'
+  | 'schedule_not_read'
+  | 'schedule_listed';
 
 /** A provider's clock further off than this is a wrong zone or a broken clock, and days read by it are other days. */
 export const CLOCK_TOLERANCE_MS = 5 * 60_000;
@@ -69,6 +73,8 @@ export function doubtsAboutAbsence(facts: AbsenceFacts): AbsenceDoubt[] {
   if (facts.clockOffsetMs === null || facts.clockPairs < CLOCK_PAIRS_NEEDED) doubts.push('clock_unknown');
   else if (Math.abs(facts.clockOffsetMs) > CLOCK_TOLERANCE_MS) doubts.push('clock_off');
   if (!facts.senderIsDone) doubts.push('worker_may_hold_it');
+  if (facts.schedule === 'not_read') doubts.push('schedule_not_read');
+  if (facts.schedule === 'listed') doubts.push('schedule_listed');
   return doubts;
 }
 
@@ -82,7 +88,12 @@ const ANY_ZONE_MS = 14 * 3_600_000;
 export function windowOf(
   requestedAtMs: number,
   clockKnown: boolean,
+  /** What a provider holds may get its record when it is taken, or when it is sent. */
+  heldUntilMs: number | null = null,
 ): { readonly fromMs: number; readonly toMs: number } {
   const slack = clockKnown ? 0 : ANY_ZONE_MS;
-  return { fromMs: requestedAtMs - WINDOW_BEFORE_MS - slack, toMs: requestedAtMs + WINDOW_AFTER_MS + slack };
+  return {
+    fromMs: requestedAtMs - WINDOW_BEFORE_MS - slack,
+    toMs: Math.max(requestedAtMs, heldUntilMs ?? 0) + WINDOW_AFTER_MS + slack,
+  };
 }

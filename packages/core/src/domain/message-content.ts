@@ -1,9 +1,9 @@
-import type { Message, PreparedMessage } from './message.ts';
+import type { Message, PreparedContent } from './message.ts';
 import { type MessageFault, type MessageProblem, problem } from './message-problem.ts';
 import { fieldName } from './message-shape.ts';
 import { foreignIdFault, textFault } from './message-text.ts';
 import { countSegments } from './segments.ts';
-import type { MessageChannel } from './state.ts';
+import type { MessageChannel, MessageClass } from './state.ts';
 import { type MessageTemplate, renderTemplate } from './template.ts';
 
 /** A longer text is a mistake that costs ten times the price per recipient. */
@@ -16,79 +16,73 @@ const MAX_PARAM_UNITS = 2 * MAX_TEXT_CHARACTERS;
 /** Finds a template that may be used: in that version, or in its highest. */
 export type TemplateLookup = (id: string, version: number | undefined) => MessageTemplate | undefined;
 
-type ContentColumns = Pick<
-  PreparedMessage,
-  | 'body'
-  | 'encoding'
-  | 'segments'
-  | 'ascii_encoding'
-  | 'ascii_segments'
-  | 'dlt_entity_id'
-  | 'dlt_template_id'
-  | 'template_id'
-  | 'template_version'
-  | 'template_params'
->;
+/** What says the text: of a message, or of a step that follows it. */
+export type GivenContent = Pick<Message, 'body' | 'template' | 'dlt'>;
+
+/** What a text is judged by besides itself. */
+export interface ContentContext {
+  readonly channel: MessageChannel;
+  readonly messageClass: MessageClass;
+  readonly lookup: TemplateLookup;
+  /** Where it stands in the message: `['fallback', 1]`; a message's own: `[]`. */
+  readonly path: readonly (string | number)[];
+}
 
 export type Content =
   | { readonly ok: false; readonly problems: readonly MessageProblem[] }
-  | { readonly ok: true; readonly template: MessageTemplate | undefined; readonly columns: ContentColumns };
-
-function refused(...problems: MessageProblem[]): Content {
-  return { ok: false, problems };
-}
+  | { readonly ok: true; readonly template: MessageTemplate | undefined; readonly columns: PreparedContent };
 
 /** The text that is sent, with its count: the given body, or the template filled. */
-export function readContent(message: Message, channel: MessageChannel, lookup: TemplateLookup): Content {
-  if (message.body !== undefined && message.template !== undefined) {
-    return refused(problem('body', 'body_and_template'));
-  }
-  if (message.template !== undefined) return templateContent(message, message.template, channel, lookup);
-  if (message.body === undefined) return refused(problem('body', 'missing'));
-  const reason = bodyFault(message.body, channel);
-  if (reason !== undefined) return refused(problem('body', reason));
-  return { ok: true, template: undefined, columns: contentColumns(message, message.body, channel, undefined, null) };
+export function readContent(given: GivenContent, context: ContentContext): Content {
+  const refused = (field: string, reason: MessageFault): Content => ({
+    ok: false,
+    problems: [problem(fieldName([...context.path, field]), reason)],
+  });
+  if (given.body !== undefined && given.template !== undefined) return refused('body', 'body_and_template');
+  if (given.template !== undefined) return templateContent(given, given.template, context);
+  if (given.body === undefined) return refused('body', 'missing');
+  const reason = bodyFault(given.body, context.channel);
+  if (reason !== undefined) return refused('body', reason);
+  const columns = contentColumns(given, given.body, context.channel, undefined, null);
+  return { ok: true, template: undefined, columns };
 }
 
 function templateContent(
-  message: Message,
-  wanted: NonNullable<Message['template']>,
-  channel: MessageChannel,
-  lookup: TemplateLookup,
+  given: GivenContent,
+  wanted: NonNullable<GivenContent['template']>,
+  { channel, messageClass, lookup, path }: ContentContext,
 ): Content {
+  const at = (...steps: string[]) => fieldName([...path, ...steps]);
   const params = wanted.params ?? {};
   const unusable = Object.entries(params).flatMap(([name, value]) => {
     const reason = value.length > MAX_PARAM_UNITS ? 'too_long' : (textFault(value) ?? textFault(name));
-    return reason === undefined ? [] : [problem(fieldName(['template', 'params', name]), reason)];
+    return reason === undefined ? [] : [problem(at('template', 'params', name), reason)];
   });
-  if (unusable.length > 0) return refused(...unusable);
+  if (unusable.length > 0) return { ok: false, problems: unusable };
   // The id's own fault is reported with the other names.
-  if (foreignIdFault(wanted.id) !== undefined) return refused();
+  if (foreignIdFault(wanted.id) !== undefined) return { ok: false, problems: [] };
   const template = lookup(wanted.id, wanted.version);
-  if (template === undefined) return refused(problem('template.id', 'template_unknown'));
+  if (template === undefined) return { ok: false, problems: [problem(at('template', 'id'), 'template_unknown')] };
 
-  const rendered = renderTemplate(template, params, message.class);
+  const rendered = renderTemplate(template, params, messageClass);
   const problems: MessageProblem[] = [];
-  if (template.channel !== channel) problems.push(problem('template.id', 'template_channel'));
-  if (differs(message.dlt?.entityId, template.dltEntityId)) problems.push(problem('dlt.entityId', 'dlt_mismatch'));
-  if (differs(message.dlt?.templateId, template.dltTemplateId)) {
-    problems.push(problem('dlt.templateId', 'dlt_mismatch'));
+  if (template.channel !== channel) problems.push(problem(at('template', 'id'), 'template_channel'));
+  if (differs(given.dlt?.entityId, template.dltEntityId)) problems.push(problem(at('dlt', 'entityId'), 'dlt_mismatch'));
+  if (differs(given.dlt?.templateId, template.dltTemplateId)) {
+    problems.push(problem(at('dlt', 'templateId'), 'dlt_mismatch'));
   }
   if (!rendered.ok) {
     for (const { field, reason } of rendered.problems) {
-      const path = reason === 'template_class' ? 'template.id' : fieldName(['template', 'params', field]);
-      problems.push(problem(path, reason));
+      const where = reason === 'template_class' ? at('template', 'id') : at('template', 'params', field);
+      problems.push(problem(where, reason));
     }
-    return refused(...problems);
+    return { ok: false, problems };
   }
   const reason = bodyFault(rendered.body, channel);
-  if (reason !== undefined) problems.push(problem('template.params', reason));
-  if (problems.length > 0) return refused(...problems);
-  return {
-    ok: true,
-    template,
-    columns: contentColumns(message, rendered.body, channel, template, rendered.storedParams),
-  };
+  if (reason !== undefined) problems.push(problem(at('template', 'params'), reason));
+  if (problems.length > 0) return { ok: false, problems };
+  const columns = contentColumns(given, rendered.body, channel, template, rendered.storedParams);
+  return { ok: true, template, columns };
 }
 
 function differs(given: string | undefined, registered: string | null): boolean {
@@ -109,12 +103,12 @@ function bodyFault(body: string, channel: MessageChannel): MessageFault | undefi
 }
 
 function contentColumns(
-  message: Message,
+  given: GivenContent,
   body: string,
   channel: MessageChannel,
   template: MessageTemplate | undefined,
   params: Readonly<Record<string, string>> | null,
-): ContentColumns {
+): PreparedContent {
   const gsm = countSegments(body, 'gsm7');
   const ascii = countSegments(body, 'ascii');
   // Only an SMS is billed by its parts; everywhere else one message is one unit.
@@ -125,8 +119,8 @@ function contentColumns(
     segments: inParts ? gsm.segments : 1,
     ascii_encoding: ascii.encoding,
     ascii_segments: inParts ? ascii.segments : 1,
-    dlt_entity_id: message.dlt?.entityId ?? template?.dltEntityId ?? null,
-    dlt_template_id: message.dlt?.templateId ?? template?.dltTemplateId ?? null,
+    dlt_entity_id: given.dlt?.entityId ?? template?.dltEntityId ?? null,
+    dlt_template_id: given.dlt?.templateId ?? template?.dltTemplateId ?? null,
     template_id: template?.id ?? null,
     template_version: template?.version ?? null,
     template_params: params,

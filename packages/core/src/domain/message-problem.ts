@@ -27,12 +27,21 @@ export const MESSAGE_FAULTS = {
   invalid: 'No such number exists in its numbering plan.',
   no_region: 'The number has no country code and no default region is set.',
   sender_shape: 'A sender is 1 to 11 letters and digits, or up to 15 digits.',
-  no_offset: 'A time needs an offset: Z or ±hh:mm.',
+  no_offset: 'A time needs an offset: Z or ±hh:mm; scheduledFor may have scheduledTz beside it instead.',
   not_a_time: 'It is not a time.',
   past: 'It lies in the past.',
   before_schedule: 'It must lie after scheduledFor.',
   unknown_zone: 'It is not an IANA time zone.',
+  held_needs_schedule: 'It needs scheduledFor.',
+  otp_not_scheduled: 'A one-time password is not scheduled.',
+  provider_holds_none: 'The provider of this route holds no schedules.',
+  class_not_allowed: 'This tenant may not send this class.',
+  otp_needs_template: 'A one-time password needs a registered template of class otp.',
   otp_replay: 'A one-time password is never replayed; ask for a new code.',
+  too_many_steps: 'At most 5 steps may follow a message.',
+  step_needs_number: 'A step reaches the same number, and this has none.',
+  not_seconds: 'It is a whole number of seconds, from 1 to 9,999,999.',
+  duplicate_not_accepted: 'What may yet arrive is followed by another only where a duplicate is acceptable.',
   template_unknown: 'The template is not registered, not in that version, retired, or malformed.',
   template_class: 'The template is approved for another message class.',
   template_channel: 'The template is approved for another channel.',
@@ -46,7 +55,7 @@ export const MESSAGE_FAULTS = {
 export type MessageFault = keyof typeof MESSAGE_FAULTS;
 
 export interface MessageProblem {
-  /** Path in the message, e.g. `event.id`, `to[3]`, `template.params.code`. */
+  /** Path in the message, e.g. `event.id`, `to[3]`, `fallback[1].template.params.code`. */
   readonly field: string;
   readonly reason: MessageFault;
   /** The reason as a sentence. */

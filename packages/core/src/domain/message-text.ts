@@ -1,4 +1,5 @@
 import type { MessageFault } from './message-problem.ts';
+import type { MessageChannel } from './state.ts';
 
 /** What stands for "no id" in the wild; the database's domain for foreign ids refuses the same. */
 const SENTINELS: ReadonlySet<string> = new Set(['0', 'null', 'NULL', '-']);
@@ -37,12 +38,18 @@ export function eventIdFault(text: string): MessageFault | undefined {
   return foreignIdFault(text) ?? (NOT_EVENT_IDS.has(text) ? 'sentinel' : undefined);
 }
 
+/** A sender, where one is named: what can be shown to the recipient. */
+export function senderFault(sender: string | undefined, channel: MessageChannel): MessageFault | undefined {
+  if (sender === undefined) return undefined;
+  return nameFault(sender) ?? (channel === 'sms' ? smsSenderFault(sender) : undefined);
+}
+
 /**
  * A sender on a phone network: an alphanumeric name of 1 to 11 characters (3GPP TS 23.040, 7-bit address) or digits up to 15
  * (E.164). Space, dot, dash and underscore are let through inside
  * a name.
  */
-export function smsSenderFault(sender: string): MessageFault | undefined {
+function smsSenderFault(sender: string): MessageFault | undefined {
   if (/^[0-9]{1,15}$/.test(sender)) return undefined;
   return /^(?=.{1,11}$)[A-Za-z0-9](?:[A-Za-z0-9 ._-]*[A-Za-z0-9])?$/.test(sender) ? undefined : 'sender_shape';
 }

@@ -1,11 +1,11 @@
-import { isTimeZone, readInstant } from './instant.ts';
 import { type Message, messageSchema, type PreparedMessage } from './message.ts';
 import { readContent } from './message-content.ts';
+import { readFallback } from './message-fallback.ts';
 import { type MessageFault, type MessageProblem, problem } from './message-problem.ts';
 import { readRecipients } from './message-recipients.ts';
 import { shapeProblems } from './message-shape.ts';
-import { eventIdFault, foreignIdFault, nameFault, smsSenderFault, textFault } from './message-text.ts';
-import type { MessageChannel } from './state.ts';
+import { eventIdFault, foreignIdFault, nameFault, senderFault } from './message-text.ts';
+import { holderProblems, readTimes } from './message-times.ts';
 import type { MessageTemplate } from './template.ts';
 
 /** What a message is judged by besides itself. Nothing here is asked of a network or a clock. */
@@ -42,18 +42,21 @@ export function prepareMessage(input: unknown, context: PrepareContext): Prepare
   const channel = message.channel ?? 'sms';
 
   const tenant = message.tenant ?? context.tenant;
+  const lookup = (id: string, version: number | undefined) => context.template(id, version);
+  const sender = senderFault(message.sender, channel);
+  const times = readTimes(message, context.now);
   const found: MessageProblem[] = [
     ...(tenant === undefined ? [problem('tenant', 'missing')] : []),
     ...nameProblems(message, tenant),
-    ...senderProblems(message.sender, channel),
+    ...(sender === undefined ? [] : [problem('sender', sender)]),
+    ...times.problems,
+    ...holderProblems(message),
+    ...codeProblems(message),
   ];
-  const times = readTimes(message, context.now);
-  found.push(...times.problems);
-  if (message.class === 'otp' && message.onProvenAbsent === 'replay') {
-    found.push(problem('onProvenAbsent', 'otp_replay'));
-  }
-  const content = readContent(message, channel, (id, version) => context.template(id, version));
+  const content = readContent(message, { channel, messageClass: message.class, lookup, path: [] });
   if (!content.ok) found.push(...content.problems);
+  const fallback = readFallback(message, channel, content.ok ? content.template : undefined, lookup);
+  found.push(...fallback.problems);
   const recipients = readRecipients(message, channel, context.defaultRegion(tenant ?? ''));
   if (found.length > 0 || tenant === undefined || !content.ok) return refused([...found, ...recipients.problems]);
 
@@ -71,11 +74,13 @@ export function prepareMessage(input: unknown, context: PrepareContext): Prepare
     key_bucket: message.key?.bucket ?? null,
     ...content.columns,
     route: message.route ?? null,
-    scheduled_for: times.scheduledFor?.toISOString() ?? null,
+    scheduled_for: times.scheduledFor,
     scheduled_tz: message.scheduledTz ?? null,
-    submit_by: times.submitBy?.toISOString() ?? null,
+    held_by: message.heldBy ?? null,
+    submit_by: times.submitBy,
     campaign_id: message.campaign ?? null,
     on_proven_absent: message.onProvenAbsent ?? (message.class === 'otp' ? 'stop' : 'replay'),
+    fallback: fallback.steps,
   };
   const rows = recipients.numbers.map((recipient) => ({ ...shared, ...recipient }));
   return recipients.problems.length === 0 ? { ok: true, rows } : { ok: false, problems: recipients.problems, rows };
@@ -107,33 +112,11 @@ function nameProblems(message: Message, tenant: string | undefined): MessageProb
   });
 }
 
-function senderProblems(sender: string | undefined, channel: MessageChannel): MessageProblem[] {
-  if (sender === undefined) return [];
-  const reason = nameFault(sender) ?? (channel === 'sms' ? smsSenderFault(sender) : undefined);
-  return reason === undefined ? [] : [problem('sender', reason)];
-}
-
-function readTimes(message: Message, now: Date) {
-  const problems: MessageProblem[] = [];
-  const read = (field: string, value: string | Date | undefined): Date | undefined => {
-    if (value === undefined) return undefined;
-    const fault = typeof value === 'string' && value.length <= 64 ? textFault(value) : undefined;
-    const instant = fault === undefined ? readInstant(value) : { ok: false as const, reason: fault };
-    if (instant.ok) return instant.at;
-    problems.push(problem(field, instant.reason));
-    return undefined;
-  };
-  const scheduledFor = read('scheduledFor', message.scheduledFor);
-  const submitBy = read('submitBy', message.submitBy);
-  if (submitBy !== undefined) {
-    if (submitBy <= now) problems.push(problem('submitBy', 'past'));
-    else if (scheduledFor !== undefined && submitBy <= scheduledFor) {
-      problems.push(problem('submitBy', 'before_schedule'));
-    }
-  }
-  if (message.scheduledTz !== undefined) {
-    const fault = nameFault(message.scheduledTz) ?? (isTimeZone(message.scheduledTz) ? undefined : 'unknown_zone');
-    if (fault !== undefined) problems.push(problem('scheduledTz', fault));
-  }
-  return { problems, scheduledFor, submitBy };
+/** What a one-time password may not do. */
+function codeProblems(message: Message): MessageProblem[] {
+  if (message.class !== 'otp') return [];
+  return [
+    ...(message.onProvenAbsent === 'replay' ? [problem('onProvenAbsent', 'otp_replay')] : []),
+    ...(message.template === undefined ? [problem('template', 'otp_needs_template')] : []),
+  ];
 }

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MESSAGE_CHANNELS, MESSAGE_CLASSES, type MessageClass } from './state.ts';
+import { templateFallback } from './template-fallback.ts';
 
 /** The longest value of a variable that sets no `maxLength`, in characters. */
 const DEFAULT_MAX_LENGTH = 1000;
@@ -33,6 +34,8 @@ const templateShape = z.strictObject({
   senderId: z.string().nullable(),
   dltEntityId: z.string().nullable(),
   dltTemplateId: z.string().nullable(),
+  /** Left out: nothing follows. */
+  fallback: templateFallback.optional(),
 });
 
 /**

@@ -21,6 +21,17 @@ export function laneName(routeId: string, messageClass: string): string {
   return `${routeId}.${messageClass}`;
 }
 
+/** The job by which a worker says that a lane has room again; apart from that of new rows, which says that something came. */
+const ROOM = 'room.';
+
+export function roomIn(lane: string): string {
+  return `${ROOM}${lane}`;
+}
+
+export function saysRoom(name: string): boolean {
+  return name.startsWith(ROOM);
+}
+
 export function wakeJobOptions(lane: string) {
   return {
     deduplication: { id: lane, keepLastIfActive: true },

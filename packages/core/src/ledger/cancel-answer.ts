@@ -9,6 +9,8 @@ export interface CancelledMessage {
   readonly outcome: Exclude<CancelAnswer, 'not_found'>;
   /** The provider has it and holds it until then: too late here, and its schedule may be cancelled there. */
   readonly heldUntil: Date | null;
+  /** The provider is asked to drop it: whether it did is seen later. Only where every recipient of its request is cancelled. */
+  readonly providerAsked?: boolean;
 }
 
 export type CancelCounts = Readonly<Record<Exclude<CancelAnswer, 'not_found'>, number>>;

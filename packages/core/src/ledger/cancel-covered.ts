@@ -1,6 +1,6 @@
 import { type CancelCounts, type CancelledMessage, cancelAnswer } from './cancel-answer.ts';
 import { type CancellationFact, recordCovering } from './cancel-record.ts';
-import { cancelStep, sweepUntil } from './cancel-step.ts';
+import { askCancelHeld, cancelStep, sweepUntil } from './cancel-step.ts';
 import type { Cancellation } from './cancel-target.ts';
 import type { RowRef } from './identity.ts';
 import type { Sql } from './sql.ts';
@@ -38,6 +38,8 @@ export interface CancelReport {
   readonly answeredAt: Date | null;
   /** Messages made after it are not covered; null: every one is. */
   readonly coversUntil: Date | null;
+  /** Messages that are too late here and that a provider still holds: it is asked to drop them. */
+  readonly providerAsked: number;
   /** Lanes in which rows of others wait again, because they shared a submission with a covered one: wake them. */
   readonly lanes: ReadonlySet<string>;
 }
@@ -93,6 +95,7 @@ export const NO_SUCH_MESSAGE: CancelReport = {
   listedAll: true,
   answeredAt: null,
   coversUntil: null,
+  providerAsked: 0,
   lanes: new Set(),
 };
 
@@ -171,7 +174,12 @@ async function report(
   tenantWide: boolean,
 ): Promise<CancelReport> {
   const list = options.list ?? 1_000;
-  const answer = await own((sql) => cancelAnswer(sql, fact, list));
+  const asked = new Set(await own((sql) => askCancelHeld(sql, fact)));
+  const covered = await own((sql) => cancelAnswer(sql, fact, list));
+  const answer = {
+    ...covered,
+    rows: covered.rows.map((row) => (asked.has(row.id) ? { ...row, providerAsked: true } : row)),
+  };
   // What a tenant had cancelled long ago is not asked about; what was cancelled here is.
   const counts = tenantWide ? { ...answer.counts, cancelled: answer.counts.cancelled + swept.count } : answer.counts;
   const rows = tenantWide ? [...answer.rows, ...swept.cancelled.map(asCancelled)].slice(0, list) : answer.rows;
@@ -184,6 +192,7 @@ async function report(
     listedAll: rows.length === all,
     answeredAt: answer.answeredAt,
     coversUntil: fact.coversUntil,
+    providerAsked: asked.size,
     lanes: swept.lanes,
   };
 }

@@ -67,3 +67,16 @@ export async function sweepUntil(sql: Sql): Promise<Date> {
   const [row] = await rowsOf<{ until: Date }>(sql, `select clock_timestamp() + interval '1 s' as until`);
   return row?.until ?? new Date(Number.NaN);
 }
+
+/**
+ * A cancellation found messages too late here that a provider still holds: it is asked to drop their requests, where every recipient
+ * of one is cancelled. Answers the messages that are asked about.
+ */
+export async function askCancelHeld(sql: Sql, fact: CancellationFact): Promise<readonly string[]> {
+  const [row] = await rowsOf<{ ids: string[] }>(
+    sql,
+    'select sendledger.ask_cancel_held($1, $2::bigint)::text[] as ids',
+    [fact.tenantId, fact.id],
+  );
+  return row?.ids ?? [];
+}

@@ -1,7 +1,8 @@
 import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
-import { fairTurns, type Turn } from './fair-turns.ts';
+import { type LaneHint, nextHint } from './claim-hint.ts';
+import { beginBehind, sharesOf, type Turn, tenantsWaiting } from './fair-turns.ts';
 import { type LaneRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
@@ -17,6 +18,8 @@ export interface ClaimRequest extends LaneRef {
   readonly workerId: string;
   /** The tenant that this claimer served last in this lane: the turns go on behind it. */
   readonly after?: string;
+  /** What the last claim of this lane gave; saves the way over rows that are gone. Never for one-time passwords. */
+  readonly hint?: LaneHint;
 }
 
 export interface ClaimResult {
@@ -26,12 +29,16 @@ export interface ClaimResult {
   readonly unpriced: number;
   /** Rows a cancellation covers. */
   readonly cancelled: number;
+  /** Rows that may not leave yet: their window is shut, or a provider was to hold them and cannot be given them in time any more. */
+  readonly postponed: number;
   /** As many rows were due as were looked at: come back at once. */
   readonly more: boolean;
   /** The breaker is open: one message was taken as its probe. */
   readonly probe: boolean;
   /** The tenant served last; null where nobody was, or nobody else waits. */
   readonly served: string | null;
+  /** Where the next claim of this lane may begin. */
+  readonly hint: LaneHint | null;
 }
 
 /** Due rows among which a probe is looked for. */
@@ -42,9 +49,11 @@ const NOTHING: ClaimResult = {
   submissions: 0,
   unpriced: 0,
   cancelled: 0,
+  postponed: 0,
   more: false,
   probe: false,
   served: null,
+  hint: null,
 };
 
 /**
@@ -57,23 +66,36 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
     // A probe is the first of them that has a price and was not cancelled.
     const limit = gate.probe ? PROBE_CANDIDATES : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
-    const turns = await fairTurns(sql, request, limit, request.after ?? '');
-    const picked = await pickDue(sql, request, limit, gate.maxBatch, turns);
-    if (picked.length === 0) return NOTHING;
+    const tenants =
+      request.hint === undefined
+        ? await tenantsWaiting(sql, request, request.after ?? '')
+        : beginBehind(request.hint.tenants, request.after ?? '');
+    const turns = sharesOf(tenants, limit);
+    const { rows: picked, at } = await pickDue(sql, request, limit, gate.maxBatch, turns);
+    const hint = gate.probe ? null : nextHint(tenants, picked, at, request.hint);
+    if (picked.length === 0) return { ...NOTHING, hint };
     const served = turns.length > 1 ? (picked.at(-1)?.tenantId ?? null) : null;
 
     const covered = picked.filter((row) => row.cancelled);
     if (covered.length > 0) await cancelCovered(sql, covered);
+    const open = picked.filter((row) => !row.cancelled);
+    const home = open.filter((row) => row.held === 'late');
+    if (home.length > 0) await takeHome(sql, request, home);
+    const shut = gate.closedUntil === null ? [] : open.filter((row) => row.held === 'no');
+    if (shut.length > 0 && gate.closedUntil !== null) await moveToOpening(sql, shut, gate.closedUntil);
+    const leaving = open.filter((row) => row.held === 'ahead' || (row.held === 'no' && gate.closedUntil === null));
 
-    const prices = await quote(sql, request.routeId, [...new Set(picked.map((row) => row.priceKey))]);
-    const unpriced = picked.filter((row) => !row.cancelled && !prices.has(row.priceKey));
+    const prices = await quote(sql, request.routeId, [...new Set(leaving.map((row) => row.priceKey))]);
+    const unpriced = leaving.filter((row) => !prices.has(row.priceKey));
     if (unpriced.length > 0) await postponeUnpriced(sql, request, unpriced);
 
-    const priced = interleave(picked).filter((row) => !row.cancelled && prices.has(row.priceKey));
+    const priced = interleave(leaving)
+      .filter((row) => prices.has(row.priceKey))
+      .map((row) => ({ ...row, notAfter: earliest(row.notAfter, row.held === 'no' ? gate.closesAt : null) }));
     const planned = planSubmissions(gate.probe ? priced.slice(0, 1) : priced, gate);
     const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
     if (rows.length > 0) {
-      const [ids, earliest, latest] = rowKeys(rows.map((r) => r.row));
+      const [ids, first, last] = rowKeys(rows.map((r) => r.row));
       const quoted = dictionary(rows.map((r) => prices.get(r.row.priceKey)));
       const written = await sql.query(CLAIM, [
         request.routeId,
@@ -84,8 +106,8 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
         planned.map((s) => s.rows.length),
         planned.map((s) => s.notAfter),
         ids,
-        earliest,
-        latest,
+        first,
+        last,
         rows.map((r) => r.group),
         quoted.places,
         quoted.values.map((q) => q?.price ?? null),
@@ -101,9 +123,11 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
       submissions: planned.length,
       unpriced: unpriced.length,
       cancelled: covered.length,
+      postponed: home.length + shut.length,
       more: !gate.probe && (picked.length >= limit || anyFull(picked, turns)),
       probe: gate.probe,
       served,
+      hint,
     };
   });
 }
@@ -115,6 +139,14 @@ interface Gate {
   readonly rowRoom: number;
   readonly epochNo: number;
   readonly probe: boolean;
+  /** The send window is shut, or shuts before the lease is over: until then. Null: it is open. */
+  readonly closedUntil: Date | null;
+  /** When the open window shuts; null: never. */
+  readonly closesAt: Date | null;
+}
+
+function earliest(one: Date, other: Date | null): Date {
+  return other !== null && other < one ? other : one;
 }
 
 /**
@@ -130,18 +162,25 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
     row_room: number | null;
     epoch_no: number;
     probe: boolean;
+    closed_until: Date | null;
+    closes_at: Date | null;
   }>(
     sql,
     `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1
          when r.rate_unit = 'recipients' then least(r.max_batch, r.max_in_flight_rows, greatest(1, floor(r.rate_per_second * r.burst_seconds / 2)))::integer
          else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
        least(r.max_open_submissions, case when r.rate_unit = 'requests' then ceil(r.rate_per_second * $3 / 1000) end)::integer - busy.requests as room,
-       case when r.rate_unit = 'recipients' then ceil(r.rate_per_second * $3 / 1000)::integer - busy.rows end as row_room
+       case when r.rate_unit = 'recipients' then ceil(r.rate_per_second * $3 / 1000)::integer - busy.rows end as row_room,
+       case when shop.opens_at > now() then shop.opens_at
+         when shop.closes_at <= now() + $3 * interval '1 ms' then (select n.opens_at from sendledger.window_at(shop.closes_at, l.window_opens, l.window_closes, l.window_zone) n)
+         end as closed_until,
+       shop.closes_at
      from sendledger.route r
      join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
      cross join sendledger.dataset_epoch e
      cross join lateral (select count(*)::integer as requests, coalesce(sum(s.size), 0)::integer as rows from sendledger.submission s
        where s.route_id = r.id and s.message_class = l.message_class and s.state = 'open') busy
+     left join lateral sendledger.window_at(now(), l.window_opens, l.window_closes, l.window_zone) shop on l.window_zone is not null
      where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and e.status = 'ok'
        and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
        and (r.breaker_state = 'closed' or (r.probe_at <= clock_timestamp() and not exists (select from sendledger.submission s
@@ -156,6 +195,8 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
       rowRoom: gate.probe ? 1 : (gate.row_room ?? Number.MAX_SAFE_INTEGER),
       epochNo: gate.epoch_no,
       probe: gate.probe,
+      closedUntil: gate.closed_until,
+      closesAt: gate.closes_at,
     }
   );
 }
@@ -176,33 +217,45 @@ function anyFull(picked: readonly DueRow[], turns: readonly Turn[]): boolean {
 
 interface DueRow extends PickedRow {
   readonly tenantId: string;
+  readonly dueAt: Date;
   readonly priceKey: string;
   readonly cancelled: boolean;
+  /** `ahead`: it goes to the provider now, which holds it. `late`: it was to, and there is no time left. */
+  readonly held: 'no' | 'ahead' | 'late';
 }
 
 /**
  * The next due rows by `outbound_message_claim`. Rows whose `submit_by` ends within the lease are left to the expiry
- * sweep. No bound on `created_at`: it would strand scheduled and recovered rows.
+ * sweep. No bound on `created_at`: it would strand scheduled and recovered rows. A provider holds what can be with it in time, at a
+ * time that the window allows; a request of it has one time, so that belongs to its content.
  */
-const DUE_COLUMNS = `m.id, m.created_at, m.tenant_id, m.recipient, m.submit_by, m.message_class::text || ':' || coalesce(m.country, '*') as price_key,
-    case when $5::boolean then md5(row(m.tenant_id, m.sender_id, m.body, m.encoding, m.dlt_entity_id, m.dlt_template_id)::text) end as content,
+const DUE_COLUMNS = `m.id, m.created_at, m.tenant_id, m.recipient, m.due_at, now() as at, m.message_class::text || ':' || coalesce(m.country, '*') as price_key,
+    case when m.held_by = 'us' then m.submit_by
+      else least(m.submit_by, m.scheduled_for - coalesce((select r.schedule_lead from sendledger.route r where r.id = $1), interval '0')) end as not_after,
+    case when m.held_by = 'us' then 'no'
+      when m.scheduled_for - (select r.schedule_lead from sendledger.route r where r.id = $1) > now() + $4 * interval '1 ms'
+        and (select sendledger.due_in_window(m.scheduled_for, l.window_opens, l.window_closes, l.window_zone) = m.scheduled_for
+          from sendledger.lane l where l.route_id = $1 and l.message_class = $2::sendledger.message_class) then 'ahead'
+      else 'late' end as held,
+    case when $5::boolean then md5(row(m.tenant_id, m.sender_id, m.body, m.encoding, m.dlt_entity_id, m.dlt_template_id,
+      case when m.held_by = 'provider' then m.scheduled_for end)::text) end as content,
     ${COVERED_BY_CANCELLATION} as cancelled`;
 
 export const PICK_DUE = `select ${DUE_COLUMNS}
   from sendledger.outbound_message m
   where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
-    and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
+    and (m.due_at, m.id) >= ($6::timestamptz, $7::bigint) and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
   order by m.due_at, m.id
   limit $3
   for update skip locked`;
 
 /** The same where several tenants wait: each in its turn gives its share, its own oldest first, by `outbound_message_fair`. */
-export const PICK_FAIR = `select due.* from unnest($6::text[], $7::integer[]) with ordinality as t(tenant_id, share, turn)
+export const PICK_FAIR = `select due.* from unnest($6::text[], $7::integer[], $8::timestamptz[], $9::bigint[]) with ordinality as t(tenant_id, share, from_due, from_id, turn)
   cross join lateral (
     select ${DUE_COLUMNS}
     from sendledger.outbound_message m
     where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
-      and m.tenant_id = t.tenant_id and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
+      and m.tenant_id = t.tenant_id and (m.due_at, m.id) >= (t.from_due, t.from_id) and m.due_at <= now() and m.submit_by > now() + $4 * interval '1 ms'
     order by m.due_at, m.id
     limit t.share
     for update skip locked
@@ -216,34 +269,77 @@ async function pickDue(
   limit: number,
   maxBatch: number,
   turns: readonly Turn[],
-): Promise<DueRow[]> {
+): Promise<{ readonly rows: DueRow[]; readonly at: Date | null }> {
+  const fair = turns.length > 1;
+  const from = (tenantId: string | undefined) => request.hint?.from.get(tenantId ?? '') ?? FROM_THE_START;
+  const starts = turns.map((turn) => from(turn.tenantId));
   const rows = await rowsOf<{
     id: string;
     created_at: Date;
     tenant_id: string;
     recipient: string;
-    submit_by: Date;
+    due_at: Date;
+    at: Date;
+    not_after: Date;
     price_key: string;
+    held: DueRow['held'];
     content: string | null;
     cancelled: boolean;
-  }>(sql, turns.length > 1 ? PICK_FAIR : PICK_DUE, [
+  }>(sql, fair ? PICK_FAIR : PICK_DUE, [
     request.routeId,
     request.messageClass,
     limit,
     request.leaseMs,
     maxBatch > 1,
-    ...(turns.length > 1 ? [turns.map((t) => t.tenantId), turns.map((t) => t.share)] : []),
+    ...(fair
+      ? [
+          turns.map((t) => t.tenantId),
+          turns.map((t) => t.share),
+          starts.map((start) => start.dueAt),
+          starts.map((start) => start.id),
+        ]
+      : [from(turns[0]?.tenantId).dueAt, from(turns[0]?.tenantId).id]),
   ]);
-  return rows.map((row) => ({
-    id: row.id,
-    createdAt: row.created_at,
-    tenantId: row.tenant_id,
-    recipient: row.recipient,
-    submitBy: row.submit_by,
-    priceKey: row.price_key,
-    content: row.content,
-    cancelled: row.cancelled,
-  }));
+  return {
+    at: rows[0]?.at ?? null,
+    rows: rows.map((row) => ({
+      id: row.id,
+      createdAt: row.created_at,
+      tenantId: row.tenant_id,
+      recipient: row.recipient,
+      dueAt: row.due_at,
+      notAfter: row.not_after,
+      priceKey: row.price_key,
+      held: row.held,
+      content: row.content,
+      cancelled: row.cancelled,
+    })),
+  };
+}
+
+const FROM_THE_START = { dueAt: '-infinity', id: '0' };
+
+/** Outside the window: nothing is dropped, it is due again when that opens. */
+async function moveToOpening(sql: Sql, rows: readonly DueRow[], opensAt: Date): Promise<void> {
+  const [ids, earliest, latest] = rowKeys(rows);
+  await sql.query(
+    `update sendledger.outbound_message m set due_at = $4, state_reason = 'outside_window', updated_at = now()
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text in ('pending', 'retry')`,
+    [ids, earliest, latest, opensAt],
+  );
+}
+
+/** A provider was to hold these, and could not be given them in time: we hold them, and send them when they are due. */
+async function takeHome(sql: Sql, lane: LaneRef, rows: readonly DueRow[]): Promise<void> {
+  const [ids, earliest, latest] = rowKeys(rows);
+  await sql.query(
+    `update sendledger.outbound_message m
+     set held_by = 'us', updated_at = now(),
+       due_at = (select sendledger.due_in_window(greatest(now(), m.scheduled_for), l.window_opens, l.window_closes, l.window_zone)
+         from sendledger.lane l where l.route_id = $4 and l.message_class = $5::sendledger.message_class)
+     where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text in ('pending', 'retry')`,
+    [ids, earliest, latest, lane.routeId, lane.messageClass],
+  );
 }
 
 /** The most exact valid rate per price key: `otp:IN`, else `otp:*`, else `*`. */
@@ -315,8 +411,16 @@ async function postponeUnpriced(sql: Sql, lane: LaneRef, rows: readonly DueRow[]
     });
 }
 
-/** Lanes of a class that have something due. One index probe per lane, whatever the length of its queue. */
-export async function lanesWithWork(sql: Sql, messageClass: MessageClass): Promise<LaneRef[]> {
+/**
+ * Lanes of a class that have something due. One index probe per lane, whatever the length of its queue.
+ *
+ * @param starts where a lane's rows begin, by `route id`, as far as anybody knows
+ */
+export async function lanesWithWork(
+  sql: Sql,
+  messageClass: MessageClass,
+  starts: ReadonlyMap<string, { readonly dueAt: string | Date; readonly id: string }> = new Map(),
+): Promise<LaneRef[]> {
   const rows = await rowsOf<{ route_id: string; message_class: MessageClass }>(
     sql,
     `select l.route_id, l.message_class
@@ -326,12 +430,19 @@ export async function lanesWithWork(sql: Sql, messageClass: MessageClass): Promi
      cross join lateral (
        select from sendledger.outbound_message m
        where m.route_id = l.route_id and m.message_class = l.message_class and m.state in ('pending', 'retry') and m.due_at <= now()
-       order by m.due_at limit 1
+         and (m.due_at, m.id) >= (coalesce(($3::timestamptz[])[array_position($2::bigint[], l.route_id)], '-infinity'),
+           coalesce(($4::bigint[])[array_position($2::bigint[], l.route_id)], 0))
+       order by m.due_at, m.id limit 1
      ) due
      where l.message_class = $1::sendledger.message_class and l.paused_at is null and r.paused_at is null and not r.hold and r.retired_at is null
        and (r.breaker_state = 'closed' or r.probe_at <= clock_timestamp())
      order by l.route_id`,
-    [messageClass],
+    [
+      messageClass,
+      [...starts.keys()],
+      [...starts.values()].map((start) => start.dueAt),
+      [...starts.values()].map((start) => start.id),
+    ],
   );
   return rows.map((row) => ({ routeId: row.route_id, messageClass: row.message_class }));
 }

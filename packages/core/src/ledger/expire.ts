@@ -15,7 +15,8 @@ export async function expireUnsubmitted(
        order by m.submit_by limit $1 for update skip locked
      )
      update sendledger.outbound_message m
-     set state = 'expired', updated_at = now(), state_reason = coalesce(m.state_reason, 'submit_by_passed')
+     set state = 'expired', updated_at = now(), state_reason = coalesce(m.state_reason,
+       case when m.scheduled_for is not null and m.claimed_at is null then 'schedule_passed' else 'submit_by_passed' end)
      where m.id = any (array(select l.id from late l))
        and m.created_at >= (select min(l.created_at) from late l) and m.created_at <= (select max(l.created_at) from late l)
        and m.state::text in ('pending', 'retry')

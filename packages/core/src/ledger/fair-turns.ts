@@ -28,30 +28,34 @@ const TENANTS_WAITING = `with recursive step as (
   select step.tenant_id as "tenantId", coalesce((select t.weight from sendledger.tenant t where t.tenant_id = step.tenant_id), 1) as weight
   from step where step.tenant_id is not null limit $4`;
 
+/** A tenant that has something waiting in a lane. */
+export interface WaitingTenant {
+  readonly tenantId: string;
+  readonly weight: number;
+}
+
 /**
- * The turns of one claim: every tenant that waits, beginning behind the one that was served last, each with its share of the limit
- * by weight and one row at least. Where there are more tenants than rows, the rest comes in the next rounds.
+ * Every tenant that waits in a lane, beginning behind the one that was served last. Where there are more tenants than rows in a
+ * claim, the rest comes in the next rounds.
  *
  * @param after the tenant served last; empty: begin with the first
  */
-export async function fairTurns(sql: Sql, lane: LaneRef, limit: number, after: string): Promise<Turn[]> {
+export async function tenantsWaiting(sql: Sql, lane: LaneRef, after: string): Promise<WaitingTenant[]> {
   const tenants = (from: string) =>
-    rowsOf<{ tenantId: string; weight: number }>(sql, TENANTS_WAITING, [
-      lane.routeId,
-      lane.messageClass,
-      from,
-      MOST_TENANTS,
-    ]);
+    rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, from, MOST_TENANTS]);
   const behind = await tenants(after);
   const before = after === '' ? [] : (await tenants('')).filter((t) => !behind.some((b) => b.tenantId === t.tenantId));
-  return sharesOf([...behind, ...before], limit);
+  return [...behind, ...before];
 }
 
-/** Shares of a limit by weight. Pure. */
-export function sharesOf(
-  tenants: readonly { readonly tenantId: string; readonly weight: number }[],
-  limit: number,
-): Turn[] {
+/** Shares of a limit by weight, and one row at least. Pure. */
+export function sharesOf(tenants: readonly WaitingTenant[], limit: number): Turn[] {
   const sum = tenants.reduce((total, tenant) => total + tenant.weight, 0);
   return tenants.map(({ tenantId, weight }) => ({ tenantId, share: Math.max(1, Math.floor((limit * weight) / sum)) }));
+}
+
+/** The same tenants, beginning behind one of them. Pure. */
+export function beginBehind(tenants: readonly WaitingTenant[], after: string): readonly WaitingTenant[] {
+  const place = tenants.findIndex((tenant) => tenant.tenantId === after);
+  return place < 0 ? tenants : [...tenants.slice(place + 1), ...tenants.slice(0, place + 1)];
 }

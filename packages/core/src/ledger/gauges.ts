@@ -31,6 +31,8 @@ export async function classGauges(sql: Sql): Promise<ClassGauge[]> {
          / nullif(count(*) filter (where m.state in ('submitted', 'delivered', 'failed', 'expired')), 0) as ratio
      from sendledger.outbound_message m
      where m.created_at > now() - interval '1 hour'
+       -- What a provider holds for later waits for no receipt yet.
+       and (m.scheduled_for is null or m.scheduled_for <= now())
      group by m.message_class`,
   );
   return MESSAGE_CLASSES.map((messageClass) => ({

@@ -1,6 +1,6 @@
-import type { MessageChannel, MessageClass } from '../domain/state.ts';
+import { MESSAGE_CLASSES, type MessageChannel, type MessageClass } from '../domain/state.ts';
 import type { MessageTemplate } from '../domain/template.ts';
-import { writeAuditLog } from './audit-log.ts';
+import { needNameAndReason, writeAuditLog } from './audit-log.ts';
 import { countOf, rowsOf, type Sql } from './sql.ts';
 
 export interface NewRoute {
@@ -20,6 +20,18 @@ export interface NewRoute {
   readonly senderRequired: boolean;
   /** Length of numbers that the provider would read as national ones; such numbers are refused at enqueue. */
   readonly nationalDigits: number | null;
+  /** Send windows of its lanes. Default: always open. */
+  readonly windows?: Partial<Readonly<Record<MessageClass, LaneWindow>>>;
+}
+
+/** When a lane may send: from `opens` to before `closes`, over midnight where it closes before it opens. */
+export interface LaneWindow {
+  /** `HH:MM`. */
+  readonly opens: string;
+  /** `HH:MM`, `24:00` for the end of the day. */
+  readonly closes: string;
+  /** IANA zone by whose clock that is. */
+  readonly zone: string;
 }
 
 /** Until when a message of a class is worth sending, and how long its receipt is waited for. */
@@ -53,13 +65,21 @@ export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id
     ? [made]
     : await rowsOf<{ id: string }>(sql, 'select id from sendledger.route where name = $1', [route.name]);
   if (row === undefined) throw new Error(`route ${route.name} is neither new nor there`);
-  for (const [messageClass, within] of Object.entries(LANE_DEFAULTS))
+  for (const messageClass of MESSAGE_CLASSES) {
+    const within = LANE_DEFAULTS[messageClass];
+    const window = route.windows?.[messageClass];
     await sql.query(
-      `insert into sendledger.lane (route_id, message_class, submit_within, receipt_within)
-       values ($1, $2, $3, $4) on conflict do nothing`,
-      [row.id, messageClass, within.submitWithin, within.receiptWithin],
+      `insert into sendledger.lane (route_id, message_class, submit_within, receipt_within, window_opens, window_closes, window_zone)
+       values ($1, $2, $3, $4, $5, $6, sendledger.zone_or_null($7)) on conflict do nothing`,
+      [row.id, messageClass, within.submitWithin, within.receiptWithin, ...windowValues(window)],
     );
+  }
   return { id: row.id, made: made !== undefined };
+}
+
+/** A zone that this database does not know becomes null, and the lane's own check refuses a window without one. */
+function windowValues(window: LaneWindow | null | undefined): (string | null)[] {
+  return [window?.opens ?? null, window?.closes ?? null, window?.zone ?? null];
 }
 
 export interface RouteRow {
@@ -81,6 +101,10 @@ export interface RouteRow {
   /** Tokens a second, decimal text; null: no limit. */
   readonly rate: string | null;
   readonly rateUnit: 'requests' | 'recipients';
+  /** How long before its time a message must be with the provider to be held there, `HH:MM:SS`; null: it holds none. */
+  readonly scheduleLead: string | null;
+  /** Of the lanes that are not always open. */
+  readonly windows: readonly (LaneWindow & { readonly messageClass: MessageClass })[];
 }
 
 export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
@@ -89,7 +113,10 @@ export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
     `select r.id, r.name, r.provider, r.account, r.channel, r.max_batch as "maxBatch", r.paused_at is not null as paused,
        r.breaker_state as breaker, r.breaker_reason as "breakerReason", r.probe_at as "probeAt",
        r.clock_offset_ms::double precision as "clockOffsetMs", r.clock_pairs as "clockPairs",
-       trim_scale(r.rate_per_second)::text as rate, r.rate_unit as "rateUnit"
+       trim_scale(r.rate_per_second)::text as rate, r.rate_unit as "rateUnit", r.schedule_lead::text as "scheduleLead",
+       coalesce((select json_agg(json_build_object('messageClass', l.message_class, 'opens', left(l.window_opens::text, 5),
+           'closes', left(l.window_closes::text, 5), 'zone', l.window_zone) order by l.message_class)
+         from sendledger.lane l where l.route_id = r.id and l.window_zone is not null), '[]') as windows
      from sendledger.route r where r.retired_at is null order by r.id`,
   );
 }
@@ -139,6 +166,58 @@ export async function setTenantRegion(sql: Sql, tenantId: string, region: string
   );
 }
 
+/** What an operator sets of a tenant; what is left out stays as it is. */
+export interface TenantSettings {
+  /** ISO country by whose rules numbers without a country code are read. */
+  readonly region?: string;
+  /** What it may send; `all`: every class. What waits already is not asked again. */
+  readonly classes?: readonly MessageClass[] | 'all';
+  /** Its share of a lane beside the other tenants, 1 to 1000. */
+  readonly weight?: number;
+}
+
+/** Makes or changes a tenant, and says in the audit log what was set. */
+export async function setTenant(
+  sql: Sql,
+  tenantId: string,
+  settings: TenantSettings,
+  by: { readonly who: string; readonly why: string },
+): Promise<void> {
+  needNameAndReason(`Setting tenant ${tenantId}`, by.who, by.why);
+  const { region, classes, weight } = settings;
+  await sql.query(
+    `insert into sendledger.tenant as t (tenant_id, default_region, allowed_classes, weight)
+     values ($1, $2, $4::sendledger.message_class[], coalesce($5::integer, 1))
+     on conflict (tenant_id) do update
+     set default_region = coalesce($2, t.default_region),
+       allowed_classes = case when $3 then $4::sendledger.message_class[] else t.allowed_classes end, weight = coalesce($5::integer, t.weight)`,
+    [tenantId, region ?? null, classes !== undefined, Array.isArray(classes) ? classes : null, weight ?? null],
+  );
+  await writeAuditLog(sql, {
+    who: by.who,
+    action: 'tenant_set',
+    subject: `tenant ${tenantId}`,
+    why: by.why,
+    details: { ...settings },
+  });
+}
+
+export interface TenantRow {
+  readonly id: string;
+  readonly region: string | null;
+  /** What it may send; null: every class. */
+  readonly classes: readonly MessageClass[] | null;
+  readonly weight: number;
+}
+
+export async function listTenants(sql: Sql): Promise<TenantRow[]> {
+  return rowsOf<TenantRow>(
+    sql,
+    `select t.tenant_id as id, t.default_region as region, t.allowed_classes::text[] as classes, t.weight
+     from sendledger.tenant t order by t.tenant_id`,
+  );
+}
+
 /**
  * Registers an approved template. A version is never changed once it is there: what was approved is what is sent. Answers
  * whether it is new; the same version with other content is refused.
@@ -154,12 +233,13 @@ export async function addTemplate(sql: Sql, template: MessageTemplate): Promise<
     template.senderId,
     template.dltEntityId,
     template.dltTemplateId,
+    JSON.stringify(template.fallback ?? []),
   ];
   const added = await rowsOf(
     sql,
     `insert into sendledger.message_template
-       (template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id)
-     values ($1, $2::integer, $3, $4, $5, $6::jsonb, $7, $8, $9)
+       (template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id, fallback)
+     values ($1, $2::integer, $3, $4, $5, $6::jsonb, $7, $8, $9, $10::jsonb)
      on conflict do nothing returning 1`,
     values,
   );
@@ -168,7 +248,7 @@ export async function addTemplate(sql: Sql, template: MessageTemplate): Promise<
     sql,
     `select 1 from sendledger.message_template t
      where t.template_id = $1 and t.version = $2::integer
-       and (t.channel::text, t.message_class::text, t.body, t.variables) = ($3, $4, $5, $6::jsonb)
+       and (t.channel::text, t.message_class::text, t.body, t.variables, t.fallback) = ($3, $4, $5, $6::jsonb, $10::jsonb)
        and (t.sender_id, t.dlt_entity_id::text, t.dlt_template_id::text) is not distinct from ($7::text, $8::text, $9::text)`,
     values,
   );
@@ -182,13 +262,15 @@ export interface TemplateRow {
   readonly messageClass: MessageClass;
   readonly body: string;
   readonly retired: boolean;
+  /** What follows a message of it, unless that says otherwise. */
+  readonly fallback: NonNullable<MessageTemplate['fallback']>;
 }
 
 export async function listTemplates(sql: Sql): Promise<TemplateRow[]> {
   return rowsOf<TemplateRow>(
     sql,
     `select t.template_id as id, t.version::text as version, t.channel, t.message_class as "messageClass", t.body,
-       t.retired_at is not null as retired
+       t.retired_at is not null as retired, t.fallback
      from sendledger.message_template t order by t.template_id, t.version`,
   );
 }
@@ -214,6 +296,11 @@ export interface RouteBounds {
   readonly burstSeconds?: string;
   /** Share of the burst that only one-time passwords may use, from 0 to less than 1; decimal text. */
   readonly otpReserve?: string;
+  /**
+   * How long before its time a message must be with the provider to be held there, as an interval of Postgres (`5 minutes`);
+   * `none`: this provider holds none.
+   */
+  readonly scheduleLead?: string;
 }
 
 /** Changes bounds of a route, and says in the audit log what was changed. Answers whether there is such a route. */
@@ -236,6 +323,7 @@ export async function setRouteBounds(
        rate_per_second = case when $8 = 'none' then null else coalesce(nullif($8, 'none')::numeric, r.rate_per_second) end,
        rate_unit = coalesce($9, r.rate_unit), burst_seconds = coalesce($10::numeric, r.burst_seconds),
        otp_reserve = coalesce($11::numeric, r.otp_reserve),
+       schedule_lead = case when $12 = 'none' then null else coalesce(nullif($12, 'none')::interval, r.schedule_lead) end,
        updated_at = now()
      where r.id = $1`,
     [
@@ -250,6 +338,7 @@ export async function setRouteBounds(
       bounds.rateUnit ?? null,
       bounds.burstSeconds ?? null,
       bounds.otpReserve ?? null,
+      bounds.scheduleLead ?? null,
     ],
   );
   if (changed === 0) return false;
@@ -263,3 +352,62 @@ export async function setRouteBounds(
   });
   return true;
 }
+
+/** Rows of one statement. */
+const WAITING_ROWS = 10_000;
+
+/**
+ * Sets or clears the send window of a lane, says so in the audit log, and lets what waits for the old window be judged by the new
+ * one: such rows are due from now or from their schedule, and the next claim looks. Answers whether there is such a lane.
+ *
+ * The window and its audit entry are one statement, then rows follow in batches: with statements that commit by themselves a
+ * large backlog is never locked as a whole, and no claim of before the commit can set a row by the old window behind our back.
+ *
+ * @throws a violation of `lane_window_whole` where this database does not know the zone
+ */
+export async function setLaneWindow(
+  sql: Sql,
+  routeId: string,
+  messageClass: MessageClass,
+  window: LaneWindow | null,
+  by: { readonly who: string; readonly why: string },
+): Promise<boolean> {
+  needNameAndReason(`The window of route ${routeId}`, by.who, by.why);
+  const set = await countOf(sql, SET_WINDOW, [
+    routeId,
+    messageClass,
+    ...windowValues(window),
+    by.who,
+    by.why,
+    JSON.stringify({ messageClass, window }),
+  ]);
+  if (set === 0) return false;
+  while ((await countOf(sql, DUE_BY_THE_NEW_WINDOW, [routeId, messageClass, WAITING_ROWS])) === WAITING_ROWS);
+  return true;
+}
+
+/** The route's row is written first, as by everything that a mark has to respect. */
+const SET_WINDOW = `
+with touched as (
+  update sendledger.route r set updated_at = now() where r.id = $1 returning r.id
+), changed as (
+  update sendledger.lane l set window_opens = $3, window_closes = $4, window_zone = sendledger.zone_or_null($5), updated_at = now()
+  where l.route_id in (select t.id from touched t) and l.message_class = $2::sendledger.message_class
+  returning 1
+)
+insert into sendledger.audit_log (who, action, subject, why, details)
+select $6, 'lane_window_set', 'route ' || $1, $7, $8::jsonb from changed`;
+
+/** Beside what a claim put off: what enqueue, a replay or a move set to the opening, which says no reason. */
+const DUE_BY_THE_NEW_WINDOW = `
+with waiting as materialized (
+  select m.id, m.created_at from sendledger.outbound_message m
+  where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
+    and m.due_at > now() and m.due_at > coalesce(m.scheduled_for, m.created_at)
+    and (m.state_reason = 'outside_window' or (m.state = 'pending' and m.state_reason is null and m.held_by = 'us'))
+  order by m.due_at, m.id limit $3 for update skip locked
+)
+update sendledger.outbound_message m
+set due_at = greatest(now(), m.scheduled_for), state_reason = null, updated_at = now()
+from waiting w
+where m.id = w.id and m.created_at = w.created_at and m.state in ('pending', 'retry')`;

@@ -27,6 +27,8 @@ export interface MarkedSubmission extends RowRef {
   readonly requestedAt: Date;
   /** The one request that an open breaker lets through; its outcome decides whether the breaker closes. */
   readonly isProbe: boolean;
+  /** The request must have left by then, by the database's clock. */
+  readonly notAfter: Date;
   readonly rows: readonly MarkedRow[];
 }
 
@@ -40,6 +42,8 @@ export interface MarkedRow extends RowRef {
   readonly dltTemplateId: string | null;
   readonly attemptCount: number;
   readonly submitBy: Date;
+  /** The provider shall hold it until then; null: at once. */
+  readonly holdUntil: Date | null;
 }
 
 /**
@@ -97,11 +101,12 @@ export const MARK = `with gate as materialized (
   where s.id = any (array(select f.id from fitting f))
     and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
     and s.state::text = 'open'
-  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at, s.is_probe`;
+  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at, s.is_probe, s.not_after`;
 
 /** The rows of marked submissions: what the requests are built from. */
 export const MARKED_ROWS = `select m.id, m.created_at, m.submission_id, m.attempt_key, m.recipient, m.sender_id, m.body, m.encoding,
-    m.dlt_entity_id, m.dlt_template_id, m.attempt_count, m.submit_by
+    m.dlt_entity_id, m.dlt_template_id, m.attempt_count, m.submit_by,
+    case when m.held_by = 'provider' and m.scheduled_for > now() then m.scheduled_for end as hold_until
   from sendledger.outbound_message m
   where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'
   order by m.id`;
@@ -124,6 +129,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     lease_token: string;
     requested_at: Date;
     is_probe: boolean;
+    not_after: Date;
   }>(sql, MARK, [
     request.routeId,
     request.messageClass,
@@ -147,6 +153,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     dlt_template_id: string | null;
     attempt_count: number;
     submit_by: Date;
+    hold_until: Date | null;
   }>(sql, MARKED_ROWS, [marked.map((s) => s.id)]);
   const bySubmission = Map.groupBy(rows, (row) => row.submission_id);
   return marked.map((s) => ({
@@ -158,6 +165,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     leaseToken: s.lease_token,
     requestedAt: s.requested_at,
     isProbe: s.is_probe,
+    notAfter: s.not_after,
     rows: (bySubmission.get(s.id) ?? []).map((row) => ({
       id: row.id,
       createdAt: row.created_at,
@@ -170,6 +178,7 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
       dltTemplateId: row.dlt_template_id,
       attemptCount: row.attempt_count,
       submitBy: row.submit_by,
+      holdUntil: row.hold_until,
     })),
   }));
 }
@@ -178,6 +187,8 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
 export interface LaneWork extends LaneRef {
   readonly provider: string;
   readonly account: string;
+  /** IANA zone of the provider's clock strings. */
+  readonly providerZone: string;
   /** Recipients a submission of this lane may have. */
   readonly maxBatch: number;
   /** `open`: only a probe may leave, and none is due here. `probe`: one is. */
@@ -210,6 +221,7 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     message_class: MessageClass;
     provider: string;
     account: string;
+    provider_zone: string;
     max_batch: number;
     breaker: LaneWork['breaker'];
     probes: number;
@@ -221,7 +233,7 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     reserve: number;
   }>(
     sql,
-    `select l.route_id, l.message_class, r.provider, r.account, r.max_batch,
+    `select l.route_id, l.message_class, r.provider, r.account, r.provider_zone, r.max_batch,
        case when r.breaker_state = 'closed' then 'closed'
          when r.probe_at <= clock_timestamp() and exists (select from sendledger.submission s where s.route_id = l.route_id
            and s.message_class = l.message_class and s.state = 'open' and s.is_probe and s.lease_until > clock_timestamp()) then 'probe'
@@ -243,6 +255,7 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     messageClass: row.message_class,
     provider: row.provider,
     account: row.account,
+    providerZone: row.provider_zone,
     maxBatch: row.max_batch,
     breaker: row.breaker,
     probes: row.probes,

@@ -5,7 +5,8 @@ export interface PickedRow {
   readonly recipient: string;
   /** Equal for rows that may share a request; null where this row goes alone (OTP, or a route that does not batch). */
   readonly content: string | null;
-  readonly submitBy: Date;
+  /** Past it the row is not worth sending, or may not be. */
+  readonly notAfter: Date;
 }
 
 export interface PlannedSubmission {
@@ -32,14 +33,14 @@ export function planSubmissions(
     const target = open.find((s) => !s.recipients.has(row.recipient));
     if (target === undefined) {
       if (all.length >= limits.room) continue;
-      const fresh = { rows: [row], recipients: new Set([row.recipient]), notAfter: row.submitBy };
+      const fresh = { rows: [row], recipients: new Set([row.recipient]), notAfter: row.notAfter };
       all.push(fresh);
       if (row.content !== null && limits.maxBatch > 1) filling.set(row.content, [...open, fresh]);
       continue;
     }
     target.rows.push(row);
     target.recipients.add(row.recipient);
-    if (row.submitBy < target.notAfter) target.notAfter = row.submitBy;
+    if (row.notAfter < target.notAfter) target.notAfter = row.notAfter;
     if (target.rows.length >= limits.maxBatch && row.content !== null)
       filling.set(
         row.content,

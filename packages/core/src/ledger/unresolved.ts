@@ -17,6 +17,8 @@ export interface UnresolvedRow extends RowRef {
   /** The later of mark and schedule, from which the settling time counts. */
   readonly settlesFrom: Date;
   readonly settleMs: number;
+  /** The provider was to hold it until then; null: it was to send it at once. */
+  readonly heldUntil: Date | null;
   readonly submission: RowRef;
   /** When its request had ended without a reply, or its lease had: from then on the provider has it, or never will. */
   readonly endedAt: Date;
@@ -36,6 +38,7 @@ export async function unresolvedRows(sql: Sql, submissions: readonly RowRef[]): 
     `select m.id, m.created_at as "createdAt", m.route_id as "routeId", m.attempt_key as "attemptKey", m.state, m.recipient,
        m.sender_id as "senderId", m.message_class as "messageClass", s.requested_at as "requestedAt",
        greatest(s.requested_at, m.scheduled_for) as "settlesFrom",
+       case when m.held_by = 'provider' and m.scheduled_for > s.requested_at then m.scheduled_for end as "heldUntil",
        (select extract(epoch from l.settle_within) * 1000 from sendledger.lane l
          where l.route_id = m.route_id and l.message_class = m.message_class)::double precision as "settleMs",
        s.id as "submissionId", s.created_at as "submissionCreatedAt",
@@ -64,6 +67,8 @@ export interface RequestedMessage extends RowRef {
   readonly recipient: string;
   readonly senderId: string | null;
   readonly requestedAt: Date;
+  /** The provider was to hold it until then. */
+  readonly heldUntil: Date | null;
   readonly providerTxnId: string | null;
   readonly providerMessageId: string | null;
 }
@@ -85,6 +90,7 @@ export async function requestedMessages(
     sql,
     `select m.id, m.created_at as "createdAt", m.state::text as state, m.recipient, m.sender_id as "senderId",
        m.provider_txn_id as "providerTxnId", m.provider_message_id as "providerMessageId",
+       case when m.held_by = 'provider' then m.scheduled_for end as "heldUntil",
        m.submission_id as "submissionId", m.submission_created_at as "submissionCreatedAt"
      from sendledger.outbound_message m
      where m.recipient = any ($1::text[]) and m.created_at <= $2 and m.submission_id is not null
@@ -96,8 +102,15 @@ export async function requestedMessages(
   const submissions = await rowsOf<{ id: string; requestedAt: Date; providerTxnId: string | null }>(
     sql,
     `select s.id, s.requested_at as "requestedAt", s.provider_txn_id as "providerTxnId" from sendledger.submission s
-     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.requested_at >= $4 and s.requested_at <= $5`,
-    [...rowKeys(rows.map((row) => ({ id: row.submissionId, createdAt: row.submissionCreatedAt }))), from, to],
+     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.requested_at <= $5
+       -- What a provider held until then may have its record then.
+       and (s.requested_at >= $4 or s.id = any ($6::bigint[]))`,
+    [
+      ...rowKeys(rows.map((row) => ({ id: row.submissionId, createdAt: row.submissionCreatedAt }))),
+      from,
+      to,
+      rows.filter((row) => row.heldUntil !== null && row.heldUntil >= from).map((row) => row.submissionId),
+    ],
   );
   const marks = new Map(submissions.map((s) => [s.id, s]));
   return rows.flatMap(({ submissionId, submissionCreatedAt: _, ...row }) => {

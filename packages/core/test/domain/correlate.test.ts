@@ -118,6 +118,7 @@ describe('absence is proof only if nothing stands against it', () => {
     clockOffsetMs: 400,
     clockPairs: 2,
     senderIsDone: true,
+    schedule: 'none' as const,
   };
   test('all conditions met', () => {
     expect(doubtsAboutAbsence(proven)).toEqual([]);

@@ -239,6 +239,7 @@ describe('a refusal', () => {
     ],
     ['unknown zone', { ...good, scheduledTz: 'Asia/Atlantis' }, 'scheduledTz unknown_zone'],
     ['an offset is no zone', { ...good, scheduledTz: '+05:30' }, 'scheduledTz unknown_zone'],
+    ['a code without a template', { ...otp, body: 'Your code is 123456' }, 'template otp_needs_template'],
     ['replay of a code', { ...otp, body: 'x', onProvenAbsent: 'replay' }, 'onProvenAbsent otp_replay'],
     ['body and template', { ...good, template: filled }, 'body body_and_template'],
     ['unknown template', { ...otp, template: { id: '99' } }, 'template.id template_unknown'],
@@ -302,6 +303,7 @@ describe('a refusal', () => {
   test('carries a sentence and never a value', () => {
     const prepared = prepareMessage({ ...otp, to: 'SECRETNUMBER', body: 'SECRETBODY\0' }, context);
     expect(prepared.ok ? [] : prepared.problems.map((p) => p.message)).toEqual([
+      'A one-time password needs a registered template of class otp.',
       'It holds a NUL character, which Postgres cannot store.',
       'It is not a phone number.',
     ]);

@@ -8,7 +8,7 @@ const picked = fc
     fc.record({
       recipient: fc.integer({ min: 1, max: 6 }).map(String),
       content: fc.constantFrom('a', 'b', 'c', null),
-      submitBy: fc.integer({ min: 0, max: 1000 }).map((ms) => new Date(ms)),
+      notAfter: fc.integer({ min: 0, max: 1000 }).map((ms) => new Date(ms)),
     }),
     { maxLength: 60 },
   )
@@ -75,12 +75,12 @@ describe('planned submissions', () => {
   test('are worth sending until the earliest deadline of their rows', () =>
     check((rows, given) => {
       for (const s of planSubmissions(rows, given))
-        expect(s.notAfter.getTime()).toBe(Math.min(...s.rows.map((row) => row.submitBy.getTime())));
+        expect(s.notAfter.getTime()).toBe(Math.min(...s.rows.map((row) => row.notAfter.getTime())));
     }));
 
   test('fill what is open before they open another', () => {
     const rows = Array.from({ length: 7 }, (_, i): PickedRow => {
-      return { id: String(i), createdAt: new Date(i), recipient: String(i), content: 'a', submitBy: new Date(9) };
+      return { id: String(i), createdAt: new Date(i), recipient: String(i), content: 'a', notAfter: new Date(9) };
     });
     expect(planSubmissions(rows, { maxBatch: 3, room: 9 }).map((s) => s.rows.length)).toEqual([3, 3, 1]);
   });

@@ -34,8 +34,20 @@ export async function scene(
        values ($1, '*', 'INR', 0.1225, tstzrange('2020-01-01Z', null))`,
       [routeId],
     );
+  await registerCodeTemplate(pool);
   const worker = await registerWorker(pool, 'test', `test-${randomUUID()}`);
   return { name, routeId, worker, environment: 'test' };
+}
+
+/** What a one-time password names: without a registered template of its class it is refused. Its content is the test's. */
+export const CODE_TEMPLATE = { template_id: 'code', template_version: '1' } as const;
+
+export async function registerCodeTemplate(pool: Pick<pg.Pool, 'query'>): Promise<void> {
+  await pool.query(
+    `insert into sendledger.message_template (template_id, version, channel, message_class, body, variables)
+     values ($1, $2, 'sms', 'otp', '{{text}}', '[{"name": "text", "secret": true}]') on conflict do nothing`,
+    Object.values(CODE_TEMPLATE),
+  );
 }
 
 export interface EnqueuedRow {
@@ -65,6 +77,7 @@ export async function enqueue(
           tenant_id: m.tenant ?? 'shop',
           channel: 'sms',
           message_class: m.messageClass ?? 'transactional',
+          ...(m.messageClass === 'otp' ? CODE_TEMPLATE : {}),
           recipient: m.recipient ?? '919999999999',
           country: 'IN',
           event_type: 'order',

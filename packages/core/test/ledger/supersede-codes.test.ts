@@ -6,7 +6,7 @@ import { describe, expect } from 'vitest';
 import type { MessageClass } from '../../src/domain/state.ts';
 import { applyOutcomes, claim, durably, markNext, markNextIn, rowsOf, type Sql } from '../../src/ledger/index.ts';
 import { claimRequest, markRequest, outcomeOf } from './on-the-way.ts';
-import { type EnqueuedRow, type Scene, scene } from './scene.ts';
+import { CODE_TEMPLATE, type EnqueuedRow, type Scene, scene } from './scene.ts';
 import { untilWaiting } from './until-waiting.ts';
 
 interface Code {
@@ -30,6 +30,7 @@ async function codes(sql: Sql, s: Scene, ...wanted: readonly Code[]): Promise<En
           tenant_id: w.tenant ?? 'shop',
           channel: 'sms',
           message_class: w.messageClass ?? 'otp',
+          ...CODE_TEMPLATE,
           recipient: w.recipient,
           event_type: w.purpose ?? 'login',
           event_id: w.attempt ?? randomUUID(),

@@ -1,7 +1,7 @@
 import { test as base } from '@sendledger/local/fixtures';
 import type pg from 'pg';
 import { describe, expect } from 'vitest';
-import { fairTurns } from '../../src/ledger/fair-turns.ts';
+import { sharesOf, tenantsWaiting } from '../../src/ledger/fair-turns.ts';
 import {
   applyOutcomes,
   applyReceipts,
@@ -42,7 +42,7 @@ import {
   wakeSpread,
 } from '../../src/ledger/index.ts';
 import { claimRequest, markRequest, outcomeOf } from '../ledger/on-the-way.ts';
-import type { Scene } from '../ledger/scene.ts';
+import { CODE_TEMPLATE, type Scene } from '../ledger/scene.ts';
 import { burst, history } from './big-ledger.ts';
 import { type Catalogue, catalogue, Explainer, faults, indexesUsed } from './explain.ts';
 
@@ -81,12 +81,13 @@ interface Case {
 
 const CASES: Readonly<Record<string, Case>> = {
   'the claim picks due rows': {
-    does: (sql, l) => sql.query(PICK_DUE, [l.scene.routeId, 'transactional', 500, 20_000, true]),
+    does: (sql, l) => sql.query(PICK_DUE, [l.scene.routeId, 'transactional', 500, 20_000, true, '-infinity', '0']),
     uses: ['outbound_message_claim'],
   },
   'who waits in a lane, and a fair pick among them': {
     does: async (sql, l) => {
-      const turns = await fairTurns(sql, { routeId: l.scene.routeId, messageClass: 'transactional' }, 500, '');
+      const lane = { routeId: l.scene.routeId, messageClass: 'transactional' } as const;
+      const turns = sharesOf(await tenantsWaiting(sql, lane, ''), 500);
       expect(turns.length).toBeGreaterThan(50);
       await sql.query(PICK_FAIR, [
         l.scene.routeId,
@@ -96,6 +97,8 @@ const CASES: Readonly<Record<string, Case>> = {
         true,
         turns.map((t) => t.tenantId),
         turns.map((t) => t.share),
+        turns.map(() => '-infinity'),
+        turns.map(() => '0'),
       ]);
     },
     uses: ['outbound_message_fair'],
@@ -107,6 +110,11 @@ const CASES: Readonly<Record<string, Case>> = {
       expect((await claim(sql.asPool(), claimRequest(l.scene, 'transactional', 500))).rows).toBeGreaterThan(450);
     },
     uses: ['outbound_message_fair', 'outbound_message_pkey', 'submission_open'],
+  },
+  'the claim picks due rows behind those it knows': {
+    does: (sql, l) =>
+      sql.query(PICK_DUE, [l.scene.routeId, 'transactional', 500, 20_000, true, new Date('2020-01-01T00:00:00Z'), '7']),
+    uses: ['outbound_message_claim'],
   },
   'lanes with work': {
     does: (sql) => lanesWithWork(sql, 'transactional'),
@@ -462,6 +470,7 @@ test('enqueue, and the guard behind a claim: no large partition is read from end
       tenant_id: 'shop',
       channel: 'sms',
       message_class: 'otp',
+      ...CODE_TEMPLATE,
       recipient: `9190000${String(i).padStart(5, '0')}`,
       event_type: 'login',
       event_id: `plan-${i % 150}`,

@@ -35,7 +35,7 @@ async function indexes(pool: pg.Pool | pg.PoolClient): Promise<Index[]> {
 }
 
 /** Tables whose rows are looked up by tenant; on any other an index led by the tenant is a scan of the biggest one's rows. */
-const LED_BY_TENANT = /^(message_key(_\d)?|tenant|tenant_route|cancellation)$/;
+const LED_BY_TENANT = /^(message_key(_\d)?|tenant|tenant_route|cancellation|fallback)$/;
 
 const INDEX_RULES: readonly { says: string; breaks: (index: Index) => boolean }[] = [
   {

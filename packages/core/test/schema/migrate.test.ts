@@ -39,10 +39,10 @@ const migrations = (url: string) =>
 const enqueues = (url: string) =>
   withPool(url, async (pool) => {
     await pool.query(`insert into sendledger.route (name, provider, account, channel) values ('r', 'p', 'a', 'sms');
-      insert into sendledger.lane (route_id, message_class, submit_within, receipt_within) select id, 'otp', '1 h', '1 d' from sendledger.route`);
+      insert into sendledger.lane (route_id, message_class, submit_within, receipt_within) select id, 'transactional', '1 h', '1 d' from sendledger.route`);
     return rowsOf(
       pool,
-      `select answer from sendledger.enqueue('[{"tenant_id":"t","channel":"sms","message_class":"otp","recipient":"919999999999",
+      `select answer from sendledger.enqueue('[{"tenant_id":"t","channel":"sms","message_class":"transactional","recipient":"919999999999",
          "event_type":"e","event_id":"1","body":"b","encoding":"GSM7","segments":1}]')`,
     );
   });

@@ -1,0 +1,36 @@
+import { durably, fallBack, overdue, undeliverable } from '@sendledger/core/ledger';
+import { type AppContext, Counter, type Round } from '@sendledger/worker';
+
+/**
+ * Sends another way what was refused or failed, or was not delivered in time where its sender accepts a duplicate: each message in a
+ * transaction of its own, so that one that cannot be written holds up no other. Never what is unknown.
+ */
+export function fallbackRound(context: AppContext, batch: number): () => Promise<Round> {
+  const answers = new Counter({
+    name: 'sendledger_fallbacks_total',
+    help: 'Messages with a fallback that were refused, failed or not delivered in time, by what became of it.',
+    labelNames: ['answer'],
+    registers: [context.registry],
+  });
+
+  return async () => {
+    const late = await durably(context.pool, (sql) => overdue(sql, batch));
+    const lost = await undeliverable(context.sql, batch);
+    for (const message of [...lost, ...late]) {
+      try {
+        const taken = await durably(context.pool, (sql) => fallBack(sql, message));
+        answers.inc({ answer: taken.answer });
+        const line = { attempt_key: message.attemptKey, answer: taken.answer, reason: taken.reason };
+        if (taken.answer !== 'created') {
+          context.log.warn(line, 'fallback_not_taken');
+          continue;
+        }
+        context.log.info({ replaces: message.attemptKey, attempt_key: taken.attemptKey }, 'fallback_taken');
+        if (taken.lane !== null) void context.wakeUps.send('claim', taken.lane);
+      } catch (err) {
+        context.log.error({ err, attempt_key: message.attemptKey }, 'fallback_failed');
+      }
+    }
+    return lost.length >= batch || late.length >= batch ? 'more' : 'none';
+  };
+}
