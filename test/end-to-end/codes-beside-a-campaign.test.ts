@@ -11,6 +11,7 @@ import { until } from '../support/settled.ts';
 
 afterEach(endAllApps);
 
+const TEMPLATE = 'login-code';
 const RATE = 40;
 const CAMPAIGN = 2_000;
 const CODES = 40;
@@ -22,7 +23,7 @@ async function saturated(database: TestDatabase, redisUrl: string): Promise<{ si
   const sim = await startGatewaySim({ deliveryMs: { min: 600_000, max: 600_000 } });
   await furnish(database);
   await addTemplate(database.pool, {
-    id: 'code',
+    id: TEMPLATE,
     version: '1',
     channel: 'sms',
     messageClass: 'otp',
@@ -47,7 +48,7 @@ const code = (n: number) => ({
   class: 'otp' as const,
   to: `+9197${String(10_000_000 + n)}`,
   event: { type: 'login', id: randomUUID() },
-  template: { id: 'code', params: { code: String(100_000 + n) } },
+  template: { id: TEMPLATE, params: { code: String(100_000 + n) } },
 });
 
 describe('a campaign of one tenant fills the rate of the route, another tenant sends codes (FC-42)', () => {

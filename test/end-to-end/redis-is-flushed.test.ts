@@ -13,7 +13,10 @@ const BETWEEN = 20;
 const MESSAGES = FLUSHES * BETWEEN + 50;
 
 describe('FLUSHALL again and again under load (FC-21)', () => {
-  test('after every twentieth message: nothing lost, nothing twice', async ({ freshDatabase: database, redisUrl }) => {
+  test('after every twentieth message: nothing lost, nothing twice', { timeout: 400_000 }, async ({
+    freshDatabase: database,
+    redisUrl,
+  }) => {
     const sim = await startGatewaySim({ latencyMs: { min: 1, max: 20 } });
     await furnish(database);
     const url = urls(database);

@@ -8,9 +8,11 @@ import { addRefundCommand } from './commands/refund.ts';
 import { addReplayCommand } from './commands/replay.ts';
 import { addReviewCommands } from './commands/review.ts';
 import { addRouteCommands } from './commands/route.ts';
+import { addScheduleCommands } from './commands/schedule.ts';
 import { addShowCommand } from './commands/show.ts';
 import { addStatusCommand } from './commands/status.ts';
 import { addTemplateCommands } from './commands/template.ts';
+import { addTenantCommands } from './commands/tenant.ts';
 import { describeFailure } from './failure.ts';
 import { talk } from './output/write.ts';
 
@@ -32,6 +34,7 @@ A first message:
 
 addMigrateCommand(program);
 addDoctorCommand(program);
+addTenantCommands(program);
 addTemplateCommands(program);
 addRouteCommands(program);
 addRateCommands(program);
@@ -39,6 +42,7 @@ addEnqueueCommand(program);
 addStatusCommand(program);
 addShowCommand(program);
 addCancelCommand(program);
+addScheduleCommands(program);
 addReviewCommands(program);
 addReplayCommand(program);
 addRefundCommand(program);

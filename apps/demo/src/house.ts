@@ -26,6 +26,7 @@ export async function furnish(databaseUrl: string, submitWorkers: number): Promi
       defaultSenderId: SENDER,
       senderRequired: true,
       nationalDigits: 10,
+      // No send windows, although promotions in India have one: at night half of the demo would wait for the morning.
     });
     // As much on the wire as the workers have connections.
     await client.query('update sendledger.route set max_in_flight_requests = 32 * $2 where id = $1', [

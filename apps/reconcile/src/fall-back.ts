@@ -1,5 +1,8 @@
-import { durably, fallBack, overdue, undeliverable } from '@sendledger/core/ledger';
+import { durably, fallBack, openReview, overdue, undeliverable } from '@sendledger/core/ledger';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
+
+/** A message that is neither sent nor sent another way, for a reason that its sender cannot have meant. */
+const FOR_A_PERSON: ReadonlySet<string> = new Set(['no_route', 'doubtful']);
 
 /**
  * Sends another way what was refused or failed, or was not delivered in time where its sender accepts a duplicate: each message in a
@@ -18,7 +21,20 @@ export function fallbackRound(context: AppContext, batch: number): () => Promise
     const lost = await undeliverable(context.sql, batch);
     for (const message of [...lost, ...late]) {
       try {
-        const taken = await durably(context.pool, (sql) => fallBack(sql, message));
+        const taken = await durably(context.pool, async (sql) => {
+          const answer = await fallBack(sql, message);
+          if (FOR_A_PERSON.has(answer.answer))
+            await openReview(sql, {
+              kind: 'fallback_not_taken',
+              subject: `message ${message.id}`,
+              message,
+              evidence: {
+                reason: answer.reason,
+                remedy: 'enqueue it as a new event, or replay it, if it is still wanted',
+              },
+            });
+          return answer;
+        });
         answers.inc({ answer: taken.answer });
         const line = { attempt_key: message.attemptKey, answer: taken.answer, reason: taken.reason };
         if (taken.answer !== 'created') {

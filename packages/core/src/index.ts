@@ -62,6 +62,7 @@ export {
   type TemplateVariable,
   templateVariables,
 } from './domain/template.ts';
+export { MAX_FALLBACK_STEPS, templateFallback } from './domain/template-fallback.ts';
 export {
   laneName,
   roomIn,

@@ -31,6 +31,10 @@ export interface RecordedCancellation {
   readonly everything: boolean;
 }
 
+const CANCELS = 'A cancellation runs';
+const IN_A_TRANSACTION =
+  ' Inside your transaction use recordCancellation(), and finishCancellation() after its commit.';
+
 /** Commits the fact, sweeps, answers; in transactions of its own. */
 export async function cancelMessages(
   pool: ClientPool,
@@ -39,7 +43,7 @@ export async function cancelMessages(
   directory: DirectoryCache,
 ): Promise<CancelReport> {
   try {
-    const own = ownTransactions(pool);
+    const own = ownTransactions(pool, CANCELS, IN_A_TRANSACTION);
     const tenantId = tenantOf(wanted.tenant, settings);
     if (notOurs(wanted.which)) return NO_SUCH_MESSAGE;
     const target = await own((sql) => targetOf(asExecutor(sql), wanted.which, tenantId, settings, directory));
@@ -77,7 +81,12 @@ export async function finishRecorded(
   list: number | undefined,
 ): Promise<CancelReport> {
   try {
-    return await finishCancellation(ownTransactions(pool), fact, everything, list === undefined ? {} : { list });
+    return await finishCancellation(
+      ownTransactions(pool, CANCELS, IN_A_TRANSACTION),
+      fact,
+      everything,
+      list === undefined ? {} : { list },
+    );
   } catch (error) {
     throw namedError(error);
   }

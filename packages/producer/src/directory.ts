@@ -1,4 +1,4 @@
-import { type MessageTemplate, messageTemplate, nameFault } from '@sendledger/core';
+import { MAX_FALLBACK_STEPS, type MessageTemplate, messageTemplate, nameFault } from '@sendledger/core';
 import type { SqlExecutor } from './sql-executor.ts';
 
 const FOUND_MS = 60_000;
@@ -6,9 +6,6 @@ const FOUND_MS = 60_000;
 const ABSENT_MS = 1_000;
 /** Names come from callers; beyond this many the cache starts over instead of growing. */
 const MAX_ENTRIES = 10_000;
-
-/** What a longer list names is not asked for: the message is refused. */
-const MAX_STEPS_READ = 5;
 
 interface Entry<T> {
   readonly value: T | undefined;
@@ -133,8 +130,9 @@ function jsonOf(value: unknown): unknown {
 /** The template of a message and those of its steps, as far as anything can be read there. */
 function namedTemplates(message: unknown): unknown[] {
   const steps = property(message, 'fallback');
-  const named = Array.isArray(steps) ? steps.slice(0, MAX_STEPS_READ).map((step) => property(step, 'template')) : [];
-  return [property(message, 'template'), ...named];
+  // Of a longer list nothing is asked for: the message is refused.
+  const list: readonly unknown[] = Array.isArray(steps) ? steps.slice(0, MAX_FALLBACK_STEPS) : [];
+  return [property(message, 'template'), ...list.map((step) => property(step, 'template'))];
 }
 
 /** Only what the database can take as a parameter: a NUL would abort the caller's transaction. */

@@ -21,6 +21,7 @@ export {
   type ReplayReply,
 } from './producer.ts';
 export type { Replay, ReplayResult } from './replay.ts';
+export type { Reschedule, Rescheduled } from './reschedule.ts';
 export type { SqlExecutor, Transaction } from './sql-executor.ts';
 export type { ClientPool, TransactionClient } from './transaction.ts';
 export { createWaker, type Waker } from './waker.ts';

@@ -9,13 +9,12 @@ const DURABLE = `select set_config('synchronous_commit',
 /**
  * Each step in a transaction of its own, on a client of the pool.
  *
+ * @param what is done so, for the error; `instead`: what a caller with a transaction may do
  * @throws TypeError for a client: a step that others cannot see stops none of them, so no caller's transaction may be around it
  */
-export function ownTransactions(pool: ClientPool): OwnTransaction {
+export function ownTransactions(pool: ClientPool, what: string, instead = ''): OwnTransaction {
   if (!isPool(pool))
-    throw new TypeError(
-      'A cancellation runs in transactions of its own: give the pool, and not a client. Inside your transaction use recordCancellation(), and finishCancellation() after its commit.',
-    );
+    throw new TypeError(`${what} in transactions of its own: give the pool, and not a client.${instead}`);
   return async (work) => {
     const client = await pool.connect();
     return inTransaction(client, async () => {

@@ -12,6 +12,7 @@ import { enqueueMessages, type OnProblem } from './enqueue.ts';
 import type { EnqueueResult } from './enqueue-result.ts';
 import { type Find, type FoundMessage, findMessages } from './find.ts';
 import { type Replay, type ReplayResult, replayMessage } from './replay.ts';
+import { type Reschedule, type Rescheduled, rescheduleMessage } from './reschedule.ts';
 import { type Reader, readerOf, sqlExecutor, type Transaction, transactionOf } from './sql-executor.ts';
 import { type ClientOf, type ClientPool, inTransaction, type TransactionClient } from './transaction.ts';
 import { createWaker } from './waker.ts';
@@ -92,6 +93,15 @@ export interface Producer {
     options?: { list?: number },
   ): Promise<CancelReport>;
   /**
+   * Gives a scheduled message another time. What waits here is moved at once; of what a provider holds the provider is asked, for
+   * a whole request. In a transaction of its own, so it takes a pool. A refusal is an answer.
+   *
+   * @throws MessageRefused where no tenant is named, or one that cannot be stored
+   * @throws SendledgerError SENDLEDGER_REASON_NEEDED, SENDLEDGER_MIGRATION_MISSING
+   * @throws TypeError where a client was given
+   */
+  reschedule(pool: ClientPool, wanted: Reschedule): Promise<Rescheduled>;
+  /**
    * What became of messages: state, the provider's ids, cost; never a text. Reads only, so a pool may be given as well as a
    * client, whose own uncommitted messages it then sees.
    *
@@ -163,6 +173,12 @@ export function createProducer(options: ProducerOptions): Producer {
       const report = await finishRecorded(pool, recorded, list);
       await waker.wake(report.lanes);
       return report;
+    },
+
+    async reschedule(pool, wanted) {
+      const { result, lanes } = await rescheduleMessage(pool, wanted, who);
+      await waker.wake(lanes);
+      return result;
     },
 
     find: async (reader, wanted) => findMessages(readerOf(reader), wanted, who, directory),

@@ -3,7 +3,7 @@ import { addRoute, listRoutes, type NewRoute, type RouteRow } from '@sendledger/
 import { type Command, Option } from 'commander';
 import { withDatabase } from '../database.ts';
 import { CliFailure } from '../failure.ts';
-import { matching, wholeBetween } from '../options.ts';
+import { matching, type Windows, wholeBetween, window, zone } from '../options.ts';
 import { table } from '../output/table.ts';
 import { data, json, talk } from '../output/write.ts';
 import { readSettings } from '../settings.ts';
@@ -20,6 +20,7 @@ interface AddOptions {
   sender?: string;
   senderRequired: boolean;
   nationalDigits?: number;
+  window?: Windows;
 }
 
 /** As enqueue takes it. */
@@ -58,10 +59,16 @@ export function addRouteCommands(program: Command): void {
       wholeBetween(1, 15),
     )
     .option('--zone <zone>', "IANA zone of the provider's clock strings", zone, 'Asia/Kolkata')
+    .option(
+      '--window <class=window>',
+      'when a class may be sent, e.g. promotional=10:00-21:00@Asia/Kolkata, or promotional=none; may be given for each class',
+      window,
+    )
     .addHelpText(
       'after',
       `
-Nothing is sent through a route before it has a price: see "sendledger rate add".
+Nothing is sent through a route before it has a price: see "sendledger rate add". Where --zone is Asia/Kolkata, promotions
+are sent from 10:00 to 21:00 there, as India demands, unless --window says otherwise.
 
 Example:
   sendledger route add main --provider smsgatewaycenter --sender SHOPIN`,
@@ -78,6 +85,7 @@ Example:
         defaultSenderId: options.sender ?? null,
         senderRequired: options.senderRequired && options.channel === 'sms',
         nationalDigits: options.nationalDigits ?? NATIONAL_DIGITS[options.provider] ?? null,
+        windows: windowsOf(options),
       };
       await withDatabase(readSettings().databaseUrl, async (pool) => {
         const { id, made } = await addRoute(pool, wanted);
@@ -101,7 +109,7 @@ Example:
       else
         data(
           table(
-            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'RATE', 'PAUSED', 'BREAKER'],
+            ['ID', 'NAME', 'PROVIDER', 'ACCOUNT', 'CHANNEL', 'BATCH', 'RATE', 'WINDOWS', 'HOLDS', 'PAUSED', 'BREAKER'],
             routes.map((r) => [
               r.id,
               r.name,
@@ -110,6 +118,8 @@ Example:
               r.channel,
               `${r.maxBatch}`,
               r.rate === null ? 'none' : `${r.rate} ${r.rateUnit}/s`,
+              r.windows.map(windowText).join(', ') || 'none',
+              r.scheduleLead === null ? 'no' : `from ${r.scheduleLead} ahead`,
               r.paused ? 'yes' : 'no',
               r.breaker === 'closed' ? 'closed' : `open: ${r.breakerReason ?? 'no reason given'}`,
             ]),
@@ -117,7 +127,22 @@ Example:
         );
     });
   addPauseCommands(route);
-  addBreakerCommands(route, zone);
+  addBreakerCommands(route);
+}
+
+/** Promotions in India: not before ten and not after nine in the evening. */
+const INDIA = 'Asia/Kolkata';
+const SHIPPED: Windows = { promotional: { opens: '10:00', closes: '21:00', zone: INDIA } };
+
+/** What was given, and beside it what is shipped for the country of the route's clock. */
+function windowsOf({ zone, window: given = {} }: AddOptions): NonNullable<NewRoute['windows']> {
+  const wanted: Windows = { ...(zone === INDIA ? SHIPPED : {}), ...given };
+  const open = Object.entries(wanted).flatMap(([messageClass, one]) => (one === null ? [] : [[messageClass, one]]));
+  return Object.fromEntries(open) as NonNullable<NewRoute['windows']>;
+}
+
+function windowText({ messageClass, opens, closes, zone }: RouteRow['windows'][number]): string {
+  return `${messageClass} ${opens}-${closes} ${zone}`;
 }
 
 /** A route is never changed by adding it again: what was sent through it was sent under what it says. */
@@ -129,15 +154,4 @@ function refuseOther(wanted: NewRoute, routes: readonly RouteRow[]): void {
     throw new CliFailure(
       `Route ${wanted.name} is there already with ${differing.map((k) => `${k} ${there[k]}`).join(', ')}. Choose another name.`,
     );
-}
-
-const ZONE_NAME = /^[A-Za-z][A-Za-z0-9_+\-/]{0,63}$/;
-
-function zone(text: string): string {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: text });
-  } catch {
-    return matching(/^$/, 'Give an IANA time zone, e.g. Asia/Kolkata.')(text);
-  }
-  return matching(ZONE_NAME, 'Give an IANA time zone, e.g. Asia/Kolkata.')(text);
 }

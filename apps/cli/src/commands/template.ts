@@ -1,4 +1,10 @@
-import { MESSAGE_CHANNELS, MESSAGE_CLASSES, type MessageTemplate, messageTemplate } from '@sendledger/core';
+import {
+  MESSAGE_CHANNELS,
+  MESSAGE_CLASSES,
+  type MessageTemplate,
+  messageTemplate,
+  templateFallback,
+} from '@sendledger/core';
 import { addTemplate, durably, listTemplates } from '@sendledger/core/ledger';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -23,6 +29,8 @@ const TEMPLATE_FILE = z.strictObject({
   variables: z.array(z.union([z.string().transform((name) => ({ name })), z.looseObject({})])).default([]),
   sender: z.string().nullable().default(null),
   dlt: z.strictObject({ entityId: z.string().optional(), templateId: z.string().optional() }).default({}),
+  /** What follows a message of it that cannot be delivered, unless the message says otherwise. */
+  fallback: templateFallback.default([]),
 });
 
 export function addTemplateCommands(program: Command): void {
@@ -40,7 +48,11 @@ Example of a file:
   { "id": "1207161234567890123", "version": 1, "class": "otp", "sender": "SHOPIN",
     "body": "{{code}} is your code.",
     "variables": [{ "name": "code", "pattern": "[0-9]{6}", "secret": true }],
-    "dlt": { "entityId": "1201159876543210987", "templateId": "1207161234567890123" } }
+    "dlt": { "entityId": "1201159876543210987", "templateId": "1207161234567890123" },
+    "fallback": [{ "template": { "id": "otp-call" }, "channel": "voice" }] }
+
+"fallback" says what follows where it cannot be delivered: another template, its "channel" (sms), its "route"; with
+"afterSeconds" and "mayDuplicate": true also where it is not delivered for so long.
 
 Examples:
   sendledger template add otp.json
@@ -93,7 +105,7 @@ function readTemplate(text: string, file: string): MessageTemplate {
   }
   const given = TEMPLATE_FILE.safeParse(value);
   if (!given.success) throw new CliFailure(`${file} is no template: ${faults(given.error)}`);
-  const { id, version, channel, body, variables, sender, dlt } = given.data;
+  const { id, version, channel, body, variables, sender, dlt, fallback } = given.data;
   const checked = messageTemplate.safeParse({
     id,
     version,
@@ -104,6 +116,7 @@ function readTemplate(text: string, file: string): MessageTemplate {
     senderId: sender,
     dltEntityId: dlt.entityId ?? null,
     dltTemplateId: dlt.templateId ?? null,
+    fallback,
   });
   if (!checked.success) throw new CliFailure(`${file} is no template: ${faults(checked.error)}`);
   return checked.data;

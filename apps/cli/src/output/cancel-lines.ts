@@ -1,4 +1,4 @@
-import type { CancelCounts, CancelReport } from '@sendledger/core/ledger';
+import type { CancelCounts, CancelledMessage, CancelReport } from '@sendledger/core/ledger';
 import { table } from './table.ts';
 import { count } from './words.ts';
 
@@ -25,11 +25,18 @@ export function cancelLines(report: CancelReport): string[] {
   lines.push(
     '',
     table(
-      ['ID', 'OUTCOME', 'HELD BY THE PROVIDER UNTIL'],
-      left.map((row) => [row.id, row.outcome, row.heldUntil?.toISOString() ?? '']),
+      ['ID', 'OUTCOME', 'WITH THE PROVIDER'],
+      left.map((row) => [row.id, row.outcome, withProvider(row)]),
     ),
   );
   const others = report.counts.too_late + report.counts.unknown - left.length;
   if (others > 0) lines.push(`and ${count(others)} more; --list names more of them`);
   return lines;
+}
+
+/** What the provider still holds, and whether it was asked to drop it: that is no promise, its list or report shows what it did. */
+function withProvider({ heldUntil, providerAsked }: CancelledMessage & { readonly providerAsked?: boolean }): string {
+  if (heldUntil === null) return '';
+  const until = `the provider holds it until ${heldUntil.toISOString()}`;
+  return providerAsked === true ? `${until} and was asked to drop it` : until;
 }

@@ -128,6 +128,8 @@ describe('absence is proof only if nothing stands against it', () => {
     [{ knownBefore: 0 }, 'nothing_known_before'],
     [{ knownAfter: 0 }, 'nothing_known_after'],
     [{ knownMissing: 1 }, 'known_missing'],
+    [{ schedule: 'not_read' }, 'schedule_not_read'],
+    [{ schedule: 'listed' }, 'schedule_listed'],
     [{ knownCut: true }, 'known_cut'],
     [{ looseRecords: 1 }, 'loose_records'],
     [{ waitingReceipts: 1 }, 'receipt_waiting'],

@@ -84,9 +84,11 @@ describe('a good message', () => {
           route: '3',
           scheduled_for: '2026-03-02T04:30:00.000Z',
           scheduled_tz: 'Asia/Kolkata',
+          held_by: null,
           submit_by: '2026-03-03T00:00:00.000Z',
           campaign_id: '0077',
           on_proven_absent: 'replay',
+          fallback: null,
         },
       ],
     });
@@ -140,6 +142,8 @@ describe('a good message', () => {
     ['a sender with a separator', { sender: 'Shop-Co 2.0' }],
     ['undefined optionals', { sender: undefined, key: undefined, dlt: { entityId: undefined } }],
     ['seconds left out', { scheduledFor: '2026-03-02T10:00Z' }],
+    ['held by the provider', { scheduledFor: '2026-03-02T10:00Z', heldBy: 'provider' }],
+    ['held by us, and due now', { heldBy: 'us' }],
   ])('%s is accepted', (_name, change) => {
     expect(problems({ ...good, ...change })).toEqual([]);
   });
@@ -220,6 +224,33 @@ describe('a refusal', () => {
     ['sender empty', { ...good, sender: '' }, 'sender empty'],
     ['sender outside ASCII', { ...good, sender: 'Café' }, 'sender sender_shape'],
     ['time without offset', { ...good, scheduledFor: '2026-03-02T10:00:00' }, 'scheduledFor no_offset'],
+    [
+      'time without offset or zone, as deadline',
+      { ...good, scheduledTz: 'Asia/Kolkata', submitBy: '2026-03-02T10:00:00' },
+      'submitBy no_offset',
+    ],
+    [
+      'a wall clock of a zone that is none',
+      { ...good, scheduledFor: '2026-03-02T10:00:00', scheduledTz: 'Asia/Atlantis' },
+      'scheduledTz unknown_zone',
+    ],
+    [
+      'a wall clock of a day that does not exist',
+      { ...good, scheduledFor: '2026-02-30T10:00', scheduledTz: 'Asia/Kolkata' },
+      'scheduledFor not_a_time',
+    ],
+    [
+      'a wall clock at 24:00',
+      { ...good, scheduledFor: '2026-03-02T24:00', scheduledTz: 'Asia/Kolkata' },
+      'scheduledFor not_a_time',
+    ],
+    ['held by the provider, and due now', { ...good, heldBy: 'provider' }, 'heldBy held_needs_schedule'],
+    [
+      'a code that is held by the provider',
+      { ...otp, scheduledFor: '2026-03-02T10:00Z', heldBy: 'provider', template: filled },
+      'heldBy otp_not_scheduled',
+    ],
+    ['held by nobody', { ...good, heldBy: 'nobody' }, 'heldBy not_allowed'],
     ['a bare date', { ...good, scheduledFor: '2026-03-02' }, 'scheduledFor not_a_time'],
     ['a day that does not exist', { ...good, scheduledFor: '2026-02-30T10:00:00Z' }, 'scheduledFor not_a_time'],
     ['an hour that does not exist', { ...good, scheduledFor: '2026-03-02T24:00:00Z' }, 'scheduledFor not_a_time'],
@@ -325,5 +356,190 @@ describe('a refusal', () => {
       );
     }
     expect(performance.now() - started).toBeLessThan(500);
+  });
+});
+
+describe('FC-44 a time without an offset', () => {
+  const zoned = { ...good, scheduledTz: 'Europe/Berlin' };
+  test.each([
+    ['2027-03-28T02:30', '2027-03-28T02:30:00.000'],
+    ['2027-03-28T02:30:07', '2027-03-28T02:30:07.000'],
+    ['2027-03-28T02:30:07.5', '2027-03-28T02:30:07.500'],
+    ['2027-03-28T02:30:07.123456789', '2027-03-28T02:30:07.123'],
+  ])('%s beside a zone goes to the database as it is meant', (scheduledFor, local) => {
+    const prepared = prepareMessage({ ...zoned, scheduledFor, submitBy: '2026-03-01T12:00:01Z' }, context);
+    // Whether the deadline lies after it is for the database to say.
+    expect(prepared).toMatchObject({ ok: true, rows: [{ scheduled_for: local, scheduled_tz: 'Europe/Berlin' }] });
+  });
+
+  test('with an offset, or as a Date, it is an instant whatever the zone', () => {
+    for (const scheduledFor of ['2027-03-28T02:30+05:30', new Date('2027-03-27T21:00Z')])
+      expect(prepareMessage({ ...zoned, scheduledFor }, context).rows).toMatchObject([
+        { scheduled_for: '2027-03-27T21:00:00.000Z', scheduled_tz: 'Europe/Berlin' },
+      ]);
+  });
+
+  test('is refused without a zone, and says what would do', () => {
+    expect(prepareMessage({ ...good, scheduledFor: '2027-03-28T02:30' }, context)).toMatchObject({
+      ok: false,
+      problems: [{ field: 'scheduledFor', reason: 'no_offset', message: expect.stringContaining('scheduledTz') }],
+    });
+  });
+});
+
+describe('a fallback', () => {
+  const offer: MessageTemplate = {
+    ...template,
+    id: 'offer',
+    version: '1',
+    messageClass: 'transactional',
+    body: '{{name}}, your order {{order}} is ready.',
+    variables: [{ name: 'name' }, { name: 'order' }],
+    senderId: null,
+    fallback: [{ template: { id: 'call' }, channel: 'voice', route: 'calls', afterSeconds: 600, mayDuplicate: true }],
+  };
+  const call: MessageTemplate = {
+    ...offer,
+    id: 'call',
+    channel: 'voice',
+    body: 'This is for {{name}}.',
+    variables: [{ name: 'name' }],
+    senderId: '918000000000',
+    dltEntityId: null,
+    dltTemplateId: null,
+    fallback: [{ template: { id: 'never-followed' } }],
+  };
+  const voiceCode: MessageTemplate = { ...template, id: 'voice-code', channel: 'voice', fallback: [] };
+  const known = [template, offer, call, voiceCode];
+  const withTemplates: PrepareContext = { ...context, template: (id) => known.find((t) => t.id === id) };
+  const prepare = (input: unknown) => prepareMessage(input, withTemplates);
+  const said = (input: unknown) => {
+    const prepared = prepare(input);
+    return prepared.ok ? [] : prepared.problems.map(({ field, reason }) => `${field} ${reason}`);
+  };
+  const from = { ...good, body: undefined, template: { id: 'offer', params: { name: 'Asha', order: '7' } } };
+
+  test('of a template becomes steps that are rendered with the parameters they declare, and is not followed further', () => {
+    expect(prepare(from).rows).toMatchObject([
+      {
+        body: 'Asha, your order 7 is ready.',
+        fallback: [
+          {
+            channel: 'voice',
+            route: 'calls',
+            sender_id: '918000000000',
+            body: 'This is for Asha.',
+            segments: 1,
+            ascii_segments: 1,
+            template_id: 'call',
+            template_version: '1',
+            template_params: { name: 'Asha' },
+            dlt_entity_id: null,
+            after_s: 600,
+            may_duplicate: true,
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('of a template is switched off by an empty list, and replaced by another', () => {
+    expect(prepare({ ...from, fallback: [] }).rows).toMatchObject([{ fallback: null }]);
+    expect(
+      prepare({ ...from, fallback: [{ body: `${'x'.repeat(160)}é`, route: 'backup', sender: 'SHOP' }] }).rows,
+    ).toMatchObject([
+      {
+        fallback: [
+          {
+            channel: 'sms',
+            route: 'backup',
+            sender_id: 'SHOP',
+            encoding: 'GSM7',
+            segments: 2,
+            ascii_encoding: 'UCS2',
+            ascii_segments: 3,
+            template_id: null,
+            template_params: null,
+            after_s: null,
+            may_duplicate: false,
+          },
+        ],
+      },
+    ]);
+  });
+
+  test('of a code stores no secret either', () => {
+    const code = {
+      ...otp,
+      template: { id: template.id, params: { code: '123456', name: 'Asha' } },
+      fallback: [{ channel: 'voice', template: { id: 'voice-code' } }],
+    };
+    expect(prepare(code).rows).toMatchObject([
+      { fallback: [{ body: 'Your code is 123456, Asha.', template_params: { name: 'Asha' } }] },
+    ]);
+  });
+
+  const step = (...steps: unknown[]) => ({ ...from, fallback: steps });
+  test.each<[name: string, input: unknown, problem: string]>([
+    ['no list', { ...from, fallback: 'sms' }, 'fallback wrong_type'],
+    ['six steps', step(...Array.from({ length: 6 }, () => ({ body: 'x' }))), 'fallback too_many_steps'],
+    ['no text', step({ body: 'x' }, {}), 'fallback[1].body missing'],
+    ['body and template', step({ body: 'x', template: { id: 'call' } }), 'fallback[0].body body_and_template'],
+    ['an empty body', step({ body: ' ' }), 'fallback[0].body empty'],
+    ['eleven segments', step({ body: 'x'.repeat(1531) }), 'fallback[0].body too_many_segments'],
+    ['a misspelt field', step({ boddy: 'x' }), 'fallback[0].boddy unknown_field'],
+    ['a channel without numbers', step({ body: 'x', channel: 'telegram' }), 'fallback[0].channel not_allowed'],
+    ['a long sender', step({ body: 'x', sender: 'ABCDEFGHIJKL' }), 'fallback[0].sender sender_shape'],
+    ['a route that is none', step({ body: 'x', route: '0' }), 'fallback[0].route sentinel'],
+    ['a DLT id that is none', step({ body: 'x', dlt: { entityId: '' } }), 'fallback[0].dlt.entityId empty'],
+    ['a template id that is none', step({ template: { id: '-' } }), 'fallback[0].template.id sentinel'],
+    ['an unknown template', step({ template: { id: 'nope' } }), 'fallback[0].template.id template_unknown'],
+    ['a template of another channel', step({ template: { id: 'call' } }), 'fallback[0].template.id template_channel'],
+    [
+      'a template of another class',
+      step({ channel: 'voice', template: { id: 'voice-code', params: {} } }),
+      'fallback[0].template.id template_class',
+    ],
+    [
+      'a missing parameter',
+      step({ body: 'x' }, { channel: 'voice', template: { id: 'call', params: {} } }),
+      'fallback[1].template.params.name missing_variable',
+    ],
+    [
+      'NUL in a parameter',
+      step({ channel: 'voice', template: { id: 'call', params: { name: 'a\0' } } }),
+      'fallback[0].template.params.name nul',
+    ],
+    [
+      'a wait without consent',
+      step({ body: 'x', afterSeconds: 60 }),
+      'fallback[0].mayDuplicate duplicate_not_accepted',
+    ],
+    [
+      'half a second',
+      step({ body: 'x', afterSeconds: 0.5, mayDuplicate: true }),
+      'fallback[0].afterSeconds not_seconds',
+    ],
+    ['no wait', step({ body: 'x', afterSeconds: 0, mayDuplicate: true }), 'fallback[0].afterSeconds not_seconds'],
+    [
+      'a wait of years',
+      step({ body: 'x', afterSeconds: 1e7, mayDuplicate: true }),
+      'fallback[0].afterSeconds not_seconds',
+    ],
+    [
+      'a code without a template',
+      { ...otp, fallback: [{ body: '123456' }] },
+      'fallback[0].template otp_needs_template',
+    ],
+    ['after Telegram', { ...good, channel: 'telegram', fallback: [{ body: 'x' }] }, 'fallback step_needs_number'],
+  ])('%s is refused', (_name, input, expected) => {
+    expect(said(input)).toContain(expected);
+    expect(prepare(input).rows).toEqual([]);
+  });
+
+  test('is refused with a sentence and never a value', () => {
+    const prepared = prepare(step({ body: 'SECRET\0' }, { body: 'x', sender: 'SECRETSENDER' }));
+    expect(prepared).toMatchObject({ ok: false, problems: [{ reason: 'nul' }, { reason: 'sender_shape' }] });
+    expect(JSON.stringify(prepared)).not.toContain('SECRET');
   });
 });

@@ -66,6 +66,8 @@ export async function enqueue(
     route?: string;
     submitBy?: string;
     tenant?: string;
+    /** Further fields of a prepared message, as the function takes them. */
+    more?: Readonly<Record<string, unknown>>;
   }[],
 ): Promise<EnqueuedRow[]> {
   const rows = await rowsOf<{ answer: string; message_id: string; message_created_at: string; field: string }>(
@@ -87,6 +89,7 @@ export async function enqueue(
           segments: '1',
           route: m.route,
           submit_by: m.submitBy,
+          ...m.more,
         })),
       ),
     ],
