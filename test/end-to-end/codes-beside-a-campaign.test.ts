@@ -68,7 +68,7 @@ describe('a campaign of one tenant fills the rate of the route, another tenant s
       return mobiles.filter(isCode).length === CODES ? mobiles : undefined;
     });
     const amongThem = order.slice(order.findIndex(isCode), order.findLastIndex(isCode) + 1);
-    // Without a reserved share the campaign would take every second token, and first in, first out all of them.
+    // On a machine that is not busy it is none. In the order of their coming all two thousand would be before them.
     expect(amongThem.filter((mobile) => !isCode(mobile)).length).toBeLessThanOrEqual(CODES / 4);
     expect(order.length).toBeLessThan(CAMPAIGN / 2);
     expect(sim.log.counts().duplicates).toBe(0);

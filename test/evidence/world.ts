@@ -25,6 +25,7 @@ import { createLog, createWakeUps, Registry } from '@sendledger/worker';
 import { ReceiptKeeper } from '../../apps/reconcile/src/keep-receipts.ts';
 import { ReportReader } from '../../apps/reconcile/src/read-reports.ts';
 import { UnknownResolver } from '../../apps/reconcile/src/resolve-unknown.ts';
+import { ScheduleChanges } from '../../apps/reconcile/src/schedule-changes.ts';
 import { buildRequest } from '../../apps/submit/src/build-request.ts';
 import { judgeOutcome } from '../../apps/submit/src/judge-outcome.ts';
 import { CODE_TEMPLATE, furnish } from '../support/house.ts';
@@ -60,6 +61,7 @@ export class World {
   readonly #impatient: Adapter;
   readonly #reader: ReportReader;
   readonly #resolver: UnknownResolver;
+  readonly #changes: ScheduleChanges;
 
   private constructor(parts: {
     sim: GatewaySim;
@@ -71,6 +73,7 @@ export class World {
     keeper: ReceiptKeeper;
     reader: ReportReader;
     resolver: UnknownResolver;
+    changes: ScheduleChanges;
   }) {
     this.sim = parts.sim;
     this.database = parts.database;
@@ -81,6 +84,7 @@ export class World {
     this.keeper = parts.keeper;
     this.#reader = parts.reader;
     this.#resolver = parts.resolver;
+    this.#changes = parts.changes;
   }
 
   static async open(database: TestDatabase, options: WorldOptions = {}): Promise<World> {
@@ -122,33 +126,58 @@ export class World {
     const policy = { concurrency: 2, pauseMs: 0, longestPauseMs: 0, filteredReads: options.filteredReads ?? 20 };
     const resolver = new UnknownResolver(context, adapters, policy, keeper);
     const reader = new ReportReader(context, adapters, policy, keeper, resolver);
-    return new World({ sim, database, adapter, impatient, routeId, worker: worker.id, keeper, reader, resolver });
+    const changes = new ScheduleChanges(context, adapters, { pauseMs: 20, firstReportMs: 0 });
+    return new World({
+      sim,
+      database,
+      adapter,
+      impatient,
+      routeId,
+      worker: worker.id,
+      keeper,
+      reader,
+      resolver,
+      changes,
+    });
   }
 
   /** Enqueues, claims and marks one message, and makes its request. `patience: short`: it gives up on a reply after 0.3 s. */
   async send(
     to: string,
-    options: { messageClass?: MessageClass; patience?: 'short' | 'long'; body?: string } = {},
+    options: { messageClass?: MessageClass; patience?: 'short' | 'long'; body?: string; heldUntil?: Date } = {},
   ): Promise<Sent> {
     const sent = await this.mark(to, options);
     await this.request(sent, options.patience);
     return sent;
   }
 
-  async mark(to: string, options: { messageClass?: MessageClass; body?: string } = {}): Promise<Sent> {
+  async mark(
+    to: string,
+    options: { messageClass?: MessageClass; body?: string; heldUntil?: Date } = {},
+  ): Promise<Sent> {
+    const [sent] = await this.markTogether([to], options);
+    if (sent === undefined) throw new Error('nothing was marked');
+    return sent;
+  }
+
+  /** Messages of one request, as far as the route batches. */
+  async markTogether(
+    to: readonly string[],
+    options: { messageClass?: MessageClass; body?: string; heldUntil?: Date } = {},
+  ): Promise<Sent[]> {
     const { pool } = this.database;
     const messageClass = options.messageClass ?? 'transactional';
-    const [row] = await rowsOf<{ message_id: string; message_created_at: string }>(
+    const rows = await rowsOf<{ message_id: string; message_created_at: string }>(
       pool,
       'select message_id, message_created_at from sendledger.enqueue($1::json)',
       [
-        JSON.stringify([
-          {
+        JSON.stringify(
+          to.map((recipient) => ({
             tenant_id: 'shop',
             channel: 'sms',
             message_class: messageClass,
             ...(messageClass === 'otp' ? CODE_TEMPLATE : {}),
-            recipient: to,
+            recipient,
             country: 'IN',
             event_type: 'order',
             event_id: randomUUID(),
@@ -157,20 +186,23 @@ export class World {
             segments: '1',
             ascii_encoding: 'GSM7',
             ascii_segments: '1',
-          },
-        ]),
+            ...(options.heldUntil === undefined
+              ? {}
+              : { scheduled_for: options.heldUntil.toISOString(), held_by: 'provider' }),
+          })),
+        ),
       ],
     );
-    if (row === undefined) throw new Error('nothing was enqueued');
-    const lane = { routeId: this.routeId, messageClass, limit: 1, workerId: this.#worker };
-    await claim(pool, { ...lane, leaseMs: 60_000 });
+    const lane = { routeId: this.routeId, messageClass, limit: to.length, workerId: this.#worker };
+    // Short where a schedule is near: what cannot be marked before it is not claimed.
+    await claim(pool, { ...lane, leaseMs: options.heldUntil === undefined ? 60_000 : 1_000 });
     const [submission] = await markNext(pool, { ...lane, environment: 'test', leaseMs: 600_000 });
     if (submission === undefined) throw new Error('nothing was marked');
-    return { id: row.message_id, createdAt: new Date(row.message_created_at), submission };
+    return rows.map((row) => ({ id: row.message_id, createdAt: new Date(row.message_created_at), submission }));
   }
 
   async request(sent: Sent, patience: 'short' | 'long' = 'long'): Promise<void> {
-    const request = buildRequest(sent.submission);
+    const request = buildRequest(sent.submission, 'Asia/Kolkata');
     if ('unbuildable' in request) throw new Error(request.unbuildable);
     const adapter = patience === 'short' ? this.#impatient : this.adapter;
     const outcome = await adapter.submit(request, startSendBudget(readClocks(), 5_000));
@@ -204,6 +236,12 @@ export class World {
   async look(): Promise<void> {
     await this.#reader.round();
     await this.#resolver.round();
+  }
+
+  /** One round of what is asked of the provider about the requests it holds. */
+  async change(): Promise<void> {
+    await this.database.pool.query('update sendledger.schedule_change set next_at = now() where ended_at is null');
+    await this.#changes.round();
   }
 
   /** Somebody says that there is news, as a push would: the report is due at once, also where nobody reads it any more. */

@@ -56,7 +56,7 @@ export async function submissionOf(pool: pg.Pool, message: EnqueuedRow): Promise
 export async function marked(
   pool: pg.Pool,
   scene: Scene,
-  messages: readonly { recipient?: string; body?: string }[] = [{}],
+  messages: readonly { recipient?: string; body?: string; more?: Readonly<Record<string, unknown>> }[] = [{}],
   messageClass: MessageClass = 'transactional',
 ): Promise<MarkedSubmission[]> {
   await enqueue(
