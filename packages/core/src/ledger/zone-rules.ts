@@ -17,7 +17,7 @@ export async function followZoneRules(
 ): Promise<{ readonly moved: number; readonly asked: number }> {
   const waiting = await rowsOf<RowRef & { readonly at: Date; readonly offset: number }>(
     sql,
-    `${WALL_CLOCKS} and m.state in ('pending', 'retry') limit $1 for update of m skip locked`,
+    `${WALL_CLOCKS} and m.state::text in ('pending', 'retry') limit $1 for update of m skip locked`,
     [limit],
   );
   const moved =
@@ -41,7 +41,7 @@ export async function followZoneRules(
     sql,
     `with held as materialized (
        select x.submission_id, x.submission_created_at, min(x.at) as at, count(*) as messages, count(distinct x.at) as times
-       from (${WALL_CLOCKS} and m.state = 'submitted' and m.held_by = 'provider' and m.provider_txn_id is not null limit $1) x
+       from (${WALL_CLOCKS} and m.state::text = 'submitted' and m.held_by = 'provider' and m.provider_txn_id is not null limit $1) x
        group by 1, 2
      )
      insert into sendledger.schedule_change (tenant_id, route_id, submission_id, submission_created_at, provider_txn_id, kind, scheduled_for, move_to, requested_by, reason)

@@ -534,7 +534,7 @@ CREATE INDEX outbound_message_replaces ON ONLY sendledger.outbound_message USING
 CREATE INDEX outbound_message_submission ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE (state = ANY (ARRAY['claimed'::sendledger.message_state, 'submitted'::sendledger.message_state, 'unknown'::sendledger.message_state]));
 CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USING btree (submit_by) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
 CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
-CREATE INDEX outbound_message_zoned ON ONLY sendledger.outbound_message USING btree (scheduled_for) WHERE ((scheduled_offset_s IS NOT NULL) AND (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'submitted'::sendledger.message_state])));
+CREATE INDEX outbound_message_zoned ON ONLY sendledger.outbound_message USING btree (scheduled_for) WHERE (scheduled_offset_s IS NOT NULL);
 CREATE INDEX review_item_message ON sendledger.review_item USING btree (message_id) WHERE ((resolved_at IS NULL) AND (message_id IS NOT NULL));
 CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
 CREATE INDEX review_item_subject ON sendledger.review_item USING btree (kind, subject);

@@ -13,6 +13,7 @@ import {
   endPolls,
   expireUnconfirmed,
   expireUnsubmitted,
+  followZoneRules,
   knownAccepted,
   lanesWithOpenSubmissions,
   lanesWithWork,
@@ -37,6 +38,7 @@ import {
   sweepOpenLeases,
   takeDuePolls,
   takeWaitingReceipts,
+  undeliverable,
   unresolvedRows,
   wakePolls,
   wakeSpread,
@@ -119,6 +121,14 @@ const CASES: Readonly<Record<string, Case>> = {
   'lanes with work': {
     does: (sql) => lanesWithWork(sql, 'transactional'),
     uses: ['outbound_message_claim'],
+  },
+  'what can be sent another way': {
+    does: (sql) => undeliverable(sql, 100),
+    uses: ['outbound_message_fallback'],
+  },
+  'wall clocks whose zone has other rules': {
+    does: (sql) => followZoneRules(sql, 1_000),
+    uses: ['outbound_message_zoned'],
   },
   'lanes with open submissions': {
     does: (sql) => lanesWithOpenSubmissions(sql, 'transactional'),

@@ -259,7 +259,7 @@ describe('due_in_window', () => {
   });
 
   test('every quarter of an hour around each change, whatever the edges, as Node says', async ({ database }) => {
-    const edges = ['00:00', '01:00', '01:45', '02:00', '02:15', '02:30', '03:00', '03:15', '22:00'];
+    const edges = ['00:00', '01:45', '02:00', '02:15', '03:00', '22:00'];
     for (const [zone, day] of CHANGES) {
       const ats = quartersAround(day);
       for (const opens of edges)
@@ -282,8 +282,8 @@ describe('due_in_window', () => {
     timeout: 120_000,
   }, async ({ database }) => {
     const moments = fc.array(fc.integer({ min: Date.UTC(2026, 0), max: Date.UTC(2030, 0) }), {
-      minLength: 40,
-      maxLength: 40,
+      minLength: 20,
+      maxLength: 20,
     });
     await fc.assert(
       fc.asyncProperty(anyWindow, moments, async (window, ats) => {
@@ -296,7 +296,7 @@ describe('due_in_window', () => {
           expect(then).toBe(expectedDue(at, window));
         }
       }),
-      { numRuns: 60 },
+      { numRuns: 25 },
     );
   });
 

@@ -58,11 +58,25 @@ function gapAround(localMs: number, zone: string): { readonly before: number; re
   };
 }
 
-/** The readings that `sendledger.wall_clock` is to give. */
-export function readingsOf(
-  localMs: number,
-  zone: string,
-): { readonly first: number; readonly earlier: number; readonly later: number } {
+export interface Readings {
+  readonly first: number;
+  readonly earlier: number;
+  readonly later: number;
+}
+
+const readings = new Map<string, Readings>();
+
+/** The readings that `sendledger.wall_clock` is to give. Remembered: finding one takes a hundred looks at a clock. */
+export function readingsOf(localMs: number, zone: string): Readings {
+  const key = `${zone} ${localMs}`;
+  const known = readings.get(key);
+  if (known !== undefined) return known;
+  const found = findReadings(localMs, zone);
+  readings.set(key, found);
+  return found;
+}
+
+function findReadings(localMs: number, zone: string): Readings {
   const [one, two = one] = instantsOf(localMs, zone);
   if (one !== undefined && two !== undefined) return { first: one, earlier: one, later: two };
   const { before, after } = gapAround(localMs, zone);

@@ -10,8 +10,7 @@ alter table sendledger.outbound_message
   add constraint offset_needs_zone check (scheduled_offset_s is null or (scheduled_for is not null and scheduled_tz is not null));
 
 -- Wall-clock schedules to come, which a change of a zone's rules may move.
-create index outbound_message_zoned on sendledger.outbound_message (scheduled_for)
-  where scheduled_offset_s is not null and state in ('pending', 'retry', 'submitted');
+create index outbound_message_zoned on sendledger.outbound_message (scheduled_for) where scheduled_offset_s is not null;
 -- What providers hold for us.
 create index outbound_message_held on sendledger.outbound_message (scheduled_for)
   where held_by = 'provider' and state = 'submitted';
