@@ -2,6 +2,7 @@ create type sendledger.cancel_progress as (found integer, message_ids bigint[], 
 create type sendledger.covered_message as (message_id bigint, message_created_at timestamp with time zone, state sendledger.message_state, scheduled_for timestamp with time zone, submission_id bigint, submission_created_at timestamp with time zone, submission_open boolean);
 create type sendledger.enqueue_answer as (ord integer, answer text, message_id text, message_created_at text, attempt_key text, lane text, field text, reason text);
 create type sendledger.replay_answer as (answer text, message_id text, message_created_at text, attempt_key text, lane text, reason text);
+create type sendledger.schedule as (at timestamp with time zone, utc_offset_s integer);
 create domain sendledger.foreign_id as text CHECK ((VALUE <> ALL (ARRAY[''::text, '0'::text, 'null'::text, 'NULL'::text, '-'::text])));
 create type sendledger.correlation_result as enum ('matched', 'not_found', 'ambiguous');
 create type sendledger.cost_source as enum ('quote', 'evidence', 'person', 'imported', 'recovered');
@@ -1071,6 +1072,7 @@ CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_ords intege
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
  SET enable_nestloop TO 'off'
  SET jit TO 'off'
+ SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
   item record;
@@ -1161,20 +1163,19 @@ begin
         case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
           else g.segments end as bill_segments,
         c.allowed, c.provider_zone, c.schedule_lead, c.window_opens, c.window_closes, c.window_zone, c.due_now,
-        s.at as scheduled_at, s.utc_offset_s,
+        case when g.scheduled_for is not null then sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) end as schedule,
         case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at,
         date_trunc('milliseconds', now()) as at
       from given g
       left join chosen c on c.tenant_id is not distinct from g.tenant_id and c.channel is not distinct from g.channel
         and c.message_class is not distinct from g.message_class and c.route is not distinct from g.route
-      left join lateral sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) s on g.scheduled_for is not null
     ), timed as materialized (
       -- Held by the provider only what can be with it in time, at a time that its clock can say and its window allows. The rest is
       -- held by us.
-      select x.*, x.held_by = 'provider' and x.scheduled_at > x.at + x.schedule_lead
-          and sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) = x.scheduled_at
-          and (select w.earlier = w.later from sendledger.wall_clock(x.scheduled_at at time zone x.provider_zone, x.provider_zone) w) as ahead,
-        case when x.scheduled_at > x.at then sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
+      select x.*, (x.schedule).at as scheduled_at, case when x.held_by = 'provider' then (x.schedule).at > x.at + x.schedule_lead
+          and sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) = (x.schedule).at
+          and (select w.earlier = w.later from sendledger.wall_clock((x.schedule).at at time zone x.provider_zone, x.provider_zone) w) end as ahead,
+        case when (x.schedule).at > x.at then sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
       from read x
     ), judged as materialized (
       select x.*, case when x.ahead then x.at else x.own_due end as due,
@@ -1252,7 +1253,7 @@ begin
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
-        g.scheduled_at, g.scheduled_tz, g.utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
+        g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
         case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end
       from good g join won w on w.message_id = g.mid
@@ -1633,31 +1634,32 @@ begin
 end
 $function$;
 -- owner sendledger_owner
-CREATE OR REPLACE FUNCTION sendledger.read_schedule(p_text text, p_zone text, OUT at timestamp with time zone, OUT utc_offset_s integer)
- RETURNS record
+CREATE OR REPLACE FUNCTION sendledger.read_schedule(p_text text, p_zone text)
+ RETURNS sendledger.schedule
  LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
 AS $function$
 declare
   local timestamp;
+  s sendledger.schedule;
 begin
-  at := sendledger.instant_or_null(p_text);
+  s.at := sendledger.instant_or_null(p_text);
   if p_zone is null then
-    return;
+    return s;
   end if;
-  if at is not null then
-    local := at at time zone p_zone;
+  if s.at is not null then
+    local := s.at at time zone p_zone;
   elsif p_text ~ '^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$' then
     local := p_text::timestamp;
-    at := (sendledger.wall_clock(local, p_zone)).first;
+    s.at := (sendledger.wall_clock(local, p_zone)).first;
   else
-    return;
+    return s;
   end if;
-  utc_offset_s := extract(epoch from local - (at at time zone 'UTC'))::integer;
+  s.utc_offset_s := extract(epoch from local - (s.at at time zone 'UTC'))::integer;
+  return s;
 exception when data_exception then
-  at := null;
-  utc_offset_s := null;
+  return null;
 end
 $function$;
 -- owner sendledger_owner

@@ -69,27 +69,29 @@ $due$;
 
 -- A schedule as it was given: an instant with its offset, or the wall clock of a zone. utc_offset_s: the wall clock that was meant,
 -- minus UTC; from it the instant is made again when the rules of the zone change. Null where the text is neither.
-create function sendledger.read_schedule(p_text text, p_zone text, out at timestamptz, out utc_offset_s integer)
+create type sendledger.schedule as (at timestamptz, utc_offset_s integer);
+create function sendledger.read_schedule(p_text text, p_zone text) returns sendledger.schedule
 language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp as $read$
 declare
   local timestamp;
+  s sendledger.schedule;
 begin
-  at := sendledger.instant_or_null(p_text);
+  s.at := sendledger.instant_or_null(p_text);
   if p_zone is null then
-    return;
+    return s;
   end if;
-  if at is not null then
-    local := at at time zone p_zone;
+  if s.at is not null then
+    local := s.at at time zone p_zone;
   elsif p_text ~ '^\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}(:\d{2}(\.\d+)?)?$' then
     local := p_text::timestamp;
-    at := (sendledger.wall_clock(local, p_zone)).first;
+    s.at := (sendledger.wall_clock(local, p_zone)).first;
   else
-    return;
+    return s;
   end if;
-  utc_offset_s := extract(epoch from local - (at at time zone 'UTC'))::integer;
+  s.utc_offset_s := extract(epoch from local - (s.at at time zone 'UTC'))::integer;
+  return s;
 exception when data_exception then
-  at := null;
-  utc_offset_s := null;
+  return null;
 end
 $read$;
 

@@ -1,7 +1,7 @@
 -- As in 0011, and: what a tenant may send, templates of one-time passwords, windows, wall-clock schedules, schedules that a provider
 -- holds, and what a message falls back to.
 create or replace function sendledger.enqueue_set(p_messages json, p_ords integer[]) returns setof sendledger.enqueue_answer
-language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off as $enqueue$
+language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan as $enqueue$
 declare
   item record;
   winner record;
@@ -91,20 +91,19 @@ begin
         case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
           else g.segments end as bill_segments,
         c.allowed, c.provider_zone, c.schedule_lead, c.window_opens, c.window_closes, c.window_zone, c.due_now,
-        s.at as scheduled_at, s.utc_offset_s,
+        case when g.scheduled_for is not null then sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) end as schedule,
         case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at,
         date_trunc('milliseconds', now()) as at
       from given g
       left join chosen c on c.tenant_id is not distinct from g.tenant_id and c.channel is not distinct from g.channel
         and c.message_class is not distinct from g.message_class and c.route is not distinct from g.route
-      left join lateral sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) s on g.scheduled_for is not null
     ), timed as materialized (
       -- Held by the provider only what can be with it in time, at a time that its clock can say and its window allows. The rest is
       -- held by us.
-      select x.*, x.held_by = 'provider' and x.scheduled_at > x.at + x.schedule_lead
-          and sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) = x.scheduled_at
-          and (select w.earlier = w.later from sendledger.wall_clock(x.scheduled_at at time zone x.provider_zone, x.provider_zone) w) as ahead,
-        case when x.scheduled_at > x.at then sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
+      select x.*, (x.schedule).at as scheduled_at, case when x.held_by = 'provider' then (x.schedule).at > x.at + x.schedule_lead
+          and sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) = (x.schedule).at
+          and (select w.earlier = w.later from sendledger.wall_clock((x.schedule).at at time zone x.provider_zone, x.provider_zone) w) end as ahead,
+        case when (x.schedule).at > x.at then sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
       from read x
     ), judged as materialized (
       select x.*, case when x.ahead then x.at else x.own_due end as due,
@@ -182,7 +181,7 @@ begin
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
-        g.scheduled_at, g.scheduled_tz, g.utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
+        g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
         case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end
       from good g join won w on w.message_id = g.mid
