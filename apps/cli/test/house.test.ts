@@ -128,6 +128,63 @@ describe('route and rate', () => {
     ]);
   });
 
+  test('a route in India gets a window for promotions, unless it is told otherwise', async ({
+    freshDatabase: { url, pool },
+  }) => {
+    const add = (name: string, ...more: string[]) =>
+      runCli(['route', 'add', name, '--provider', 'smsgatewaycenter', '--sender', 'SHOPIN', ...more], { url });
+    await add('india');
+    await add('always', '--window', 'promotional=none');
+    await add('other', '--window', 'promotional=09:00-20:00@Asia/Kolkata', '--window', 'transactional=08:00-24:00@UTC');
+    await add('abroad', '--zone', 'Europe/Berlin');
+    const { rows } = await pool.query(
+      `select r.name, l.message_class, l.window_opens::text || '-' || l.window_closes::text || ' ' || l.window_zone as window
+       from sendledger.route r join sendledger.lane l on l.route_id = r.id where l.window_zone is not null order by r.id, l.message_class`,
+    );
+    expect(rows).toEqual([
+      { name: 'india', message_class: 'promotional', window: '10:00:00-21:00:00 Asia/Kolkata' },
+      { name: 'other', message_class: 'transactional', window: '08:00:00-24:00:00 UTC' },
+      { name: 'other', message_class: 'promotional', window: '09:00:00-20:00:00 Asia/Kolkata' },
+    ]);
+    for (const bad of [
+      ['promotional'],
+      ['ads=10:00-21:00@UTC'],
+      ['promotional=10-21@UTC'],
+      ['promotional=10:00-10:00@UTC'],
+      ['promotional=24:00-10:00@UTC'],
+      ['promotional=10:00-21:00@Mars/One'],
+      ['otp=none', '--window', 'otp=none'],
+    ])
+      expect([bad, await add('bad', '--window', ...bad)]).toMatchObject([bad, { code: 1, stdout: '' }]);
+  });
+
+  test('windows and the lead of held schedules are set by somebody for a reason, and seen', async ({
+    freshDatabase: { url, pool },
+  }) => {
+    await aHouse(url);
+    const said = ['--by', 'meera', '--why', 'the rules of the regulator'];
+    const set = (...what: string[]) => runCli(['route', 'set', 'main', ...what, ...said], { url });
+    expect(
+      await set('--window', 'promotional=none', '--window', 'otp=00:00-24:00@UTC', '--schedule-lead', '2h'),
+    ).toMatchObject({
+      code: 0,
+      stdout: 'route main changed\n',
+    });
+    expect((await runCli(['route', 'list'], { url })).stdout).toMatch(/otp 00:00-24:00 UTC +from 02:00:00 ahead/);
+    expect(await set('--window', 'otp=none', '--schedule-lead', 'none')).toMatchObject({ code: 0 });
+    const listed = JSON.parse((await runCli(['route', 'list', '--json'], { url })).stdout);
+    expect(listed).toMatchObject([{ windows: [], scheduleLead: null }]);
+    for (const bad of ['5', '0m', '5 minutes', 'soon'])
+      expect([bad, await set('--schedule-lead', bad)]).toMatchObject([bad, { code: 1, stdout: '' }]);
+    const { rows } = await pool.query('select action, who from sendledger.audit_log order by id');
+    expect(rows).toEqual(
+      ['route_set', 'lane_window_set', 'lane_window_set', 'route_set', 'lane_window_set'].map((action) => ({
+        action,
+        who: 'meera',
+      })),
+    );
+  });
+
   test('prices do not overlap; one is ended where the next begins', async ({ freshDatabase: { url } }) => {
     await aHouse(url);
     const next = [
@@ -177,6 +234,44 @@ describe('route and rate', () => {
   });
 });
 
+describe('tenant', () => {
+  test('is set bit by bit, by somebody for a reason, and listed', async ({ freshDatabase }) => {
+    const url = freshDatabase.urlFor('sendledger_cli');
+    const said = ['--by', 'meera', '--why', 'no consent for promotions'];
+    const set = (...what: string[]) => runCli(['tenant', 'set', 'bank', ...what], { url });
+    expect((await runCli(['tenant', 'list'], { url })).stderr).toContain('No tenant was set yet');
+    expect((await set('--region', 'IN')).code).toBe(1);
+    expect(await set(...said)).toMatchObject({ code: 1, stderr: oneLine });
+    for (const bad of [
+      ['--classes', 'otp,ads'],
+      ['--classes', ''],
+      ['--region', 'india'],
+      ['--weight', '0'],
+    ])
+      expect([bad, await set(...bad, ...said)]).toMatchObject([bad, { code: 1, stdout: '' }]);
+
+    expect(await set('--region', 'IN', '--classes', 'otp, transactional', ...said)).toEqual({
+      code: 0,
+      stdout: 'tenant bank set\n',
+      stderr: '',
+    });
+    await set('--weight', '3', ...said);
+    const listed = async () => JSON.parse((await runCli(['tenant', 'list', '--json'], { url })).stdout);
+    expect(await listed()).toEqual([{ id: 'bank', region: 'IN', classes: ['otp', 'transactional'], weight: 3 }]);
+    expect((await runCli(['tenant', 'list'], { url })).stdout).toMatch(/bank +IN +otp,transactional +3/);
+    await set('--classes', 'all', ...said);
+    expect(await listed()).toEqual([{ id: 'bank', region: 'IN', classes: null, weight: 3 }]);
+    const { rows } = await freshDatabase.pool.query(
+      'select who, action, why, subject, details from sendledger.audit_log order by id',
+    );
+    expect(rows).toMatchObject([
+      { who: 'meera', action: 'tenant_set', why: 'no consent for promotions', subject: 'tenant bank' },
+      { details: { weight: 3 } },
+      { details: { classes: 'all' } },
+    ]);
+  });
+});
+
 describe('template', () => {
   const template = {
     id: '1207161234567890123',
@@ -201,6 +296,26 @@ describe('template', () => {
       'select dlt_entity_id, sender_id from sendledger.message_template where version = 1',
     );
     expect(rows).toEqual([{ dlt_entity_id: '1201159876543210987', sender_id: 'SHOPIN' }]);
+  });
+
+  test('says what it falls back to, and a version never changes that either', async ({ freshDatabase: { url } }) => {
+    const add = (value: unknown) => runCli(['template', 'add', '-'], { url, input: JSON.stringify(value) });
+    const fallback = [{ template: { id: 'call', version: 2 }, channel: 'voice', afterSeconds: 60, mayDuplicate: true }];
+    expect((await add({ ...template, fallback })).stdout).toMatch(/ added$/m);
+    expect((await add({ ...template, fallback })).stdout).toContain('with the same content');
+    expect(await add(template)).toMatchObject({ code: 1, stderr: oneLine });
+    const listed = JSON.parse((await runCli(['template', 'list', '--json'], { url })).stdout);
+    expect(listed).toMatchObject([{ fallback }]);
+    for (const [bad, said] of [
+      [[{ template: { id: 'call' }, afterSeconds: 60 }], 'fallback.0.mayDuplicate'],
+      [[{ template: { id: 'call' }, channel: 'telegram' }], 'fallback.0.channel'],
+      [[{ body: 'x' }], 'fallback.0'],
+      [Array.from({ length: 6 }, () => ({ template: { id: 'call' } })), 'fallback'],
+    ] as const) {
+      const ran = await add({ ...template, version: 2, fallback: bad });
+      expect(ran).toMatchObject({ code: 1, stdout: '', stderr: oneLine });
+      expect(ran.stderr).toContain(said);
+    }
   });
 
   test('what is no template is refused with the field', async ({ freshDatabase: { url } }) => {

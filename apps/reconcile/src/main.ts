@@ -27,6 +27,7 @@ await runApp('reconcile', read, async (context) => {
     reportPath: settings.SMSGATEWAYCENTER_REPORT_PATH,
     extraCodes: settings.SMSGATEWAYCENTER_CODES,
     extraStatusWords: settings.SMSGATEWAYCENTER_STATUS_WORDS,
+    extraScheduleWords: settings.SMSGATEWAYCENTER_SCHEDULE_WORDS,
     // A read is free and is made again; it must not hold up the round as long as a send may.
     timeouts: timeoutsWithin(READ_DEADLINE_MS, DEFAULT_SEND_BUDGET_MS),
   });

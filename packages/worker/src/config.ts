@@ -54,6 +54,8 @@ const CODE_SCOPES = ['permanent', 'temporary', 'account', 'throttled'] as const;
 /** What a word of a report may be mapped to mean; the gateway's set. */
 const WORD_READINGS = ['open', 'delivered', 'failed'] as const;
 
+const SCHEDULE_READINGS = ['waiting', 'cancelled', 'sent'] as const;
+
 /**
  * A map written as `name=value,name=value`; case and extra blanks make no other name. A fault says which entry, and never
  * quotes it.
@@ -117,6 +119,8 @@ export const SMSGATEWAYCENTER_SETTINGS = {
   SMSGATEWAYCENTER_CODES: mapped('code', /^(?!200$)[\w-]{1,64}$/, CODE_SCOPES),
   /** Status words and causes alike: `WORD=delivered,OTHER WORD=failed`. `ErrorCode 27` is the word of a push without one. */
   SMSGATEWAYCENTER_STATUS_WORDS: mapped('word', /^\P{Cc}{1,200}$/u, WORD_READINGS),
+  /** Words of the provider's list of held requests, which nobody documents: `WORD=waiting,OTHER=cancelled,THIRD=sent`. */
+  SMSGATEWAYCENTER_SCHEDULE_WORDS: mapped('word', /^\P{Cc}{1,200}$/u, SCHEDULE_READINGS),
 };
 
 /** Exactly one way in is enough, and one is needed. */

@@ -74,6 +74,20 @@ describe('the template itself', () => {
     ['single braces are text', { body: '{code} {{code}} {{shop}}' }, true],
     ['a pattern that is none', { variables: [{ name: 'code', pattern: '(' }, { name: 'shop' }] }, false],
     ['a name declared twice', { variables: [{ name: 'code' }, { name: 'code' }, { name: 'shop' }] }, false],
+    ['a step that follows', { fallback: [{ template: { id: 'call' }, channel: 'voice' }] }, true],
+    [
+      'a step that follows in any case',
+      { fallback: [{ template: { id: 'a' }, afterSeconds: 9, mayDuplicate: true }] },
+      true,
+    ],
+    [
+      'a step that follows in any case, without consent',
+      { fallback: [{ template: { id: 'a' }, afterSeconds: 9 }] },
+      false,
+    ],
+    ['a step without a template', { fallback: [{ channel: 'voice' }] }, false],
+    ['a step to nobody', { fallback: [{ template: { id: 'a' }, channel: 'telegram' }] }, false],
+    ['six steps', { fallback: Array.from({ length: 6 }, () => ({ template: { id: 'a' } })) }, false],
     ['an unknown key in a variable', { variables: [{ name: 'code', secert: true }, { name: 'shop' }] }, false],
   ])('%s', (_name, change, good) => {
     expect(messageTemplate.safeParse({ ...otp, ...change }).success).toBe(good);

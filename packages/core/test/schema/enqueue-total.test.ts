@@ -43,6 +43,8 @@ const FIELDS = [
   ...[
     'scheduled_for',
     'scheduled_tz',
+    'held_by',
+    'fallback',
     'submit_by',
     'campaign_id',
     'on_proven_absent',
