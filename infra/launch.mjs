@@ -18,6 +18,7 @@ const PROGRAMS = {
   reconcile: ['apps/reconcile/src/main.ts'],
   'gateway-sim': ['apps/gateway-sim/src/main.ts'],
   bench: ['test/bench/main.ts'],
+  kill: ['test/kill/main.ts'],
 };
 
 const [name, ...rest] = process.argv.slice(2);

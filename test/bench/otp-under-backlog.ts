@@ -1,4 +1,4 @@
-import { rowsOf } from '@sendledger/core/ledger';
+import { durably, pauseLane, resumeLane, rowsOf } from '@sendledger/core/ledger';
 import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
 import { startFleet } from './fleet.ts';
 import { furnish } from './house.ts';
@@ -55,7 +55,8 @@ async function measure(
   say(`${title}: starting`);
   const database = await services.database();
   const bounds = variant === 'limited' ? { rate: String(rate) } : {};
-  await furnish(database.pool, { maxBatch: batch, submitWorkers, bounds });
+  const routeId = await furnish(database.pool, { maxBatch: batch, submitWorkers, bounds });
+  const campaign = { routeId, messageClass: 'promotional' } as const;
   const redisUrl = services.redis.url;
   const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs }, cleanup);
   const books = new ProviderBooks(fleet.simulatorUrl);
@@ -73,7 +74,10 @@ async function measure(
   await untilLeft(database.pool, 'otp', LEAVE_WITHIN_MS);
 
   say(`${title}: queueing ${backlog} promotions`);
+  // All of it first: a campaign in large requests leaves faster than it is written.
+  await durably(database.pool, (sql) => pauseLane(sql, campaign, 'the backlog is being queued'));
   await intake.promotions(backlog, batch > 1);
+  await durably(database.pool, (sql) => resumeLane(sql, campaign));
   say(`${title}: ${codes} codes under the backlog`);
   const before = { accepted: (await books.summary()).accepted, atMs: Date.now() };
   const loaded = await send();
@@ -94,7 +98,8 @@ async function measure(
   const under = await waysUnder(loaded.filter(({ atMs }) => (waiting?.rows ?? 0) > 0 || atMs < lastPromotion));
   await fleet.stop();
 
-  const drained = (after.accepted - before.accepted) / ((after.atMs - before.atMs) / 1_000);
+  const untilMs = waiting?.rows === 0 ? lastPromotion : after.atMs;
+  const drained = (after.accepted - before.accepted) / ((untilMs - before.atMs) / 1_000);
   const wireIdle = spreadOf(alone.map((way) => way.wire));
   const wireUnder = spreadOf(under.map((way) => way.wire));
   return {

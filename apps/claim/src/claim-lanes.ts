@@ -1,5 +1,6 @@
 import { laneName, type MessageClass } from '@sendledger/core';
 import { claim, type LaneHint, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
+import { at } from '@sendledger/core/points';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
 import type { LaneHints } from './lane-hints.ts';
 
@@ -80,6 +81,7 @@ async function claimLane(
     );
     // After the commit, and for the lot.
     await context.wakeUps.send('submit', laneName(lane.routeId, lane.messageClass));
+    await at('wake-up: sent');
   }
   if (result.unpriced > 0)
     context.log.warn({ route: lane.routeId, message_class: lane.messageClass, rows: result.unpriced }, 'no_rate');

@@ -14,7 +14,6 @@ interface Database {
 }
 
 async function enqueued(database: Database, ...lines: readonly Readonly<Record<string, string>>[]): Promise<string[]> {
-  await aHouse(database.url);
   const ran = await runCli(['enqueue', '-', '--format', 'ndjson', ...DEFAULTS], {
     url: database.url,
     input: lines
@@ -22,7 +21,10 @@ async function enqueued(database: Database, ...lines: readonly Readonly<Record<s
       .join('\n'),
   });
   if (ran.code !== 0) throw new Error(ran.stderr);
-  const rows = await rowsOf<{ id: string }>(database.pool, 'select id from sendledger.outbound_message order by id');
+  const rows = await rowsOf<{ id: string }>(
+    database.pool,
+    'select id from sendledger.outbound_message order by event_id',
+  );
   return rows.map(({ id }) => id);
 }
 
@@ -61,6 +63,7 @@ async function handedOver(database: Database): Promise<void> {
 
 describe('schedule move', () => {
   test('of what waits: moved; by the clock of a zone; refused with 1 and why', async ({ freshDatabase }) => {
+    await aHouse(freshDatabase.url);
     const [id = '', now = ''] = await enqueued(
       freshDatabase,
       { scheduled_for: '2090-01-10T09:00', scheduled_tz: 'Asia/Kolkata' },
@@ -139,8 +142,10 @@ test('a cancellation says what the provider still holds, and whether it was aske
     listedAll: true,
     answeredAt: new Date(0),
     coversUntil: null,
+    providerAsked: 1,
     lanes: new Set(),
   }).join('\n');
+  expect(lines).toContain('1 of them the provider still holds, and was asked to drop');
   expect(lines).toMatch(/1 +too_late +the provider holds it until 2027-01-10T09:00:00.000Z and was asked to drop it$/m);
   expect(lines).toMatch(/2 +too_late +the provider holds it until 2027-01-10T09:00:00.000Z$/m);
 });

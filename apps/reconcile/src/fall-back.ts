@@ -21,7 +21,7 @@ export function fallbackRound(context: AppContext, batch: number): () => Promise
     const lost = await undeliverable(context.sql, batch);
     for (const message of [...lost, ...late]) {
       try {
-        const taken = await durably(context.pool, async (sql) => {
+        const taken = await durably(context.pool, 'fallback', async (sql) => {
           const answer = await fallBack(sql, message);
           if (FOR_A_PERSON.has(answer.answer))
             await openReview(sql, {

@@ -77,7 +77,7 @@ export class ReceiptKeeper {
     origin: ReceiptOrigin,
     records: readonly ReceiptRecord[],
   ): Promise<{ readonly hashes: readonly Buffer[]; readonly fresh: number }> {
-    const stored = await durably(this.#context.pool, (sql) => recordReceipts(sql, origin, records));
+    const stored = await durably(this.#context.pool, 'receipts stored', (sql) => recordReceipts(sql, origin, records));
     if (stored.fresh > 0) this.#unmapped.inc(records.filter((record) => record.status === 'unmapped').length);
     return stored;
   }
@@ -85,7 +85,7 @@ export class ReceiptKeeper {
   async apply(origin: ReceiptOrigin, hashes: readonly Buffer[]): Promise<AppliedReceipts> {
     const { pool, log } = this.#context;
     const moved: MovedRow[] = [];
-    const applied = await durably(pool, async (sql) => {
+    const applied = await durably(pool, 'receipts applied', async (sql) => {
       moved.length = 0;
       const done = await applyReceipts(sql, origin, hashes, (row) => moved.push(row));
       await resolveReviewOf(sql, done.settled, ANSWERED_BY_EVIDENCE, 'the provider reported it');

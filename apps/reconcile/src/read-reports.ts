@@ -58,7 +58,7 @@ export class ReportReader {
   round = async (): Promise<Round> => {
     const { concurrency, pauseMs, longestPauseMs } = this.#policy;
     const limit = concurrency * LOOKS_A_READER;
-    const due = await durably(this.#context.pool, (sql) =>
+    const due = await durably(this.#context.pool, 'look', (sql) =>
       takeDuePolls(sql, {
         limit,
         firstMs: pauseMs,

@@ -114,7 +114,7 @@ export class UnknownResolver {
     const accounts = [...this.#adapters.keys()];
     const { pauseMs, longestPauseMs } = this.#policy;
     const limits = { limit: ROWS_AT_ONCE, firstMs: pauseMs, longestMs: longestPauseMs, accounts };
-    const due = await durably(pool, (sql) => takeDuePolls(sql, { ...limits, kind: 'without_id' }));
+    const due = await durably(pool, 'search', (sql) => takeDuePolls(sql, { ...limits, kind: 'without_id' }));
     const read = [...this.#read.values()];
     this.#read.clear();
     const unseen = await this.#resolve([...due, ...read]);
@@ -313,7 +313,7 @@ export class UnknownResolver {
     const { row, correlation, windowMs, doubts } = verdict;
     if (correlation.kind === 'matched') {
       await this.#keeper.keep(originOf(poll), [toReceipt(correlation.record.source, row)]);
-      await durably(this.#context.pool, (sql) => noteCorrelation(sql, [row], 'matched', windowMs));
+      await durably(this.#context.pool, 'match', (sql) => noteCorrelation(sql, [row], 'matched', windowMs));
       this.#say(row, 'matched');
       return;
     }
@@ -338,7 +338,7 @@ export class UnknownResolver {
   /** Proven absent: failed, and sent again in the same transaction where its sender wants that. */
   async #fail(row: UnresolvedRow, windowMs: number): Promise<void> {
     const { pool, log, wakeUps } = this.#context;
-    const { moved, replays } = await durably(pool, async (sql) => {
+    const { moved, replays } = await durably(pool, 'absence', async (sql) => {
       const settled = await settleAsNotSent(sql, [row], {
         reason: 'proven_not_submitted',
         proof: 'absent from the complete report of its days, in which what was accepted around it stands',

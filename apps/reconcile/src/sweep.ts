@@ -23,11 +23,13 @@ export function sweepRound(context: AppContext, batch: number): () => Promise<Ro
   });
 
   return async () => {
-    const released = await durably(context.pool, (sql) => sweepOpenLeases(sql, batch));
+    const released = await durably(context.pool, 'release', (sql) => sweepOpenLeases(sql, batch));
     if (released.submissions > 0) context.log.warn(released, 'lease_released');
     // Collected inside and logged after the commit: a line says what is so.
     const unknown: MovedRow[] = [];
-    const lost = await durably(context.pool, (sql) => sweepMarkedLeases(sql, batch, (row) => unknown.push(row)));
+    const lost = await durably(context.pool, 'lost lease', (sql) =>
+      sweepMarkedLeases(sql, batch, (row) => unknown.push(row)),
+    );
     for (const row of unknown) context.log.error(movedLine(row), 'lease_lost');
     for (const move of lost.breakers) context.log.warn(move, `breaker_${move.became}`);
     for (const message of await unsweptCancellations(context.sql, batch)) {

@@ -36,7 +36,7 @@ export async function writeOutcomes(
 ): Promise<AppliedOutcomes> {
   for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS)) {
     try {
-      return await durably(pool, (sql) => applyOutcomes(sql, outcomes));
+      return await durably(pool, 'outcome', (sql) => applyOutcomes(sql, outcomes));
     } catch (err) {
       if (isAboutData(err)) return setApart(pool, log, outcomes, apart, err);
       log.warn({ err, submissions: outcomes.length }, 'outcome_write_delayed');

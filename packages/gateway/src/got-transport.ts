@@ -2,6 +2,7 @@ import http from 'node:http';
 import https from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
+import { at } from '@sendledger/core/points';
 import got, { type RequestFunction, TimeoutError } from 'got';
 import type { SendBudget } from './send-budget.ts';
 import type {
@@ -137,6 +138,7 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
     };
     const seeHead = (response: http.IncomingMessage): void => {
       progress.phase = 'reply';
+      if (request.budget !== null) at('reply: before it is read');
       head = { status: response.statusCode ?? 0, headers: replyHeaders(response.headers) };
     };
     /** Ends what is left of a request that has its answer, its timers included. */
@@ -178,6 +180,7 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
         else chunks.push(chunk);
       });
       stream.once('end', () => {
+        if (request.budget !== null) at('reply: after it is read');
         if (head === null) fail(null);
         else settle({ kind: 'reply', ...head, body: Buffer.concat(chunks) });
       });
@@ -200,17 +203,20 @@ function watchedRequest(progress: Progress, budget: SendBudget | null): RequestF
     const secure = url.protocol === 'https:';
     const clientRequest = secure ? https.request(url, options) : http.request(url, options);
     progress.clientRequest = clientRequest;
+    if (budget !== null) clientRequest.once('finish', () => at('request: after its last byte'));
     clientRequest.once('upgrade', (response, socket) => {
       socket.destroy();
       progress.onUpgrade(response);
     });
     clientRequest.once('socket', (socket) => {
       const check = (): void => {
+        if (budget !== null) at('request: before the check of its budget');
         if (budget !== null && !holds(budget)) {
           progress.budgetSpent = true;
           clientRequest.destroy(new SendBudgetSpent('The mark is older than the send budget.'));
         } else {
           progress.phase = 'open';
+          if (budget !== null) at('request: before its first byte');
         }
       };
       if (isReady(socket)) {

@@ -1,9 +1,9 @@
 import { test } from '@sendledger/local/fixtures';
 import { Redis } from 'ioredis';
-import type pg from 'pg';
+import pg from 'pg';
 import { describe, expect, vi } from 'vitest';
 import { createProducer, type Producer } from '../src/index.ts';
-import { aRoute, begun } from './ledger-fixture.ts';
+import { aRoute } from './ledger-fixture.ts';
 import { message } from './message-builder.ts';
 
 const producer = createProducer({ tenant: 'shop' });
@@ -41,16 +41,13 @@ describe('reschedule', () => {
   test('as the producer’s own role, and only of its own tenant', async ({ database }) => {
     const { route } = await aRoute(database.pool);
     const id = await scheduledMessage(database.pool, route);
-    const client = await begun(database.urlFor('sendledger_producer'));
-    const pool = { connect: async () => Object.assign(Object.create(client), { release: () => undefined }) };
+    const pool = new pg.Pool({ connectionString: database.urlFor('sendledger_producer'), max: 1 });
     try {
-      await client.query('rollback');
-      expect(await producer.reschedule(pool, { messageId: id, to: later(), ...BY, tenant: 'another' })).toEqual({
-        answer: 'not_found',
-      });
-      expect(await producer.reschedule(pool, { messageId: id, to: later(), ...BY })).toMatchObject({ answer: 'moved' });
+      const asked = { messageId: id, to: later(), ...BY };
+      expect(await producer.reschedule(pool, { ...asked, tenant: 'another' })).toEqual({ answer: 'not_found' });
+      expect(await producer.reschedule(pool, asked)).toMatchObject({ answer: 'moved' });
     } finally {
-      await client.end();
+      await pool.end();
     }
   });
 

@@ -21,6 +21,8 @@ export function cancelLines(report: CancelReport): string[] {
       : `cancellation ${report.cancellationId}: ${sums(report.counts)}${until}`,
   ];
   const left = report.rows.filter((row) => row.outcome !== 'cancelled');
+  if (report.providerAsked > 0)
+    lines.push(`${count(report.providerAsked)} of them the provider still holds, and was asked to drop`);
   if (left.length === 0) return lines;
   lines.push(
     '',
@@ -35,7 +37,7 @@ export function cancelLines(report: CancelReport): string[] {
 }
 
 /** What the provider still holds, and whether it was asked to drop it: that is no promise, its list or report shows what it did. */
-function withProvider({ heldUntil, providerAsked }: CancelledMessage & { readonly providerAsked?: boolean }): string {
+function withProvider({ heldUntil, providerAsked }: CancelledMessage): string {
   if (heldUntil === null) return '';
   const until = `the provider holds it until ${heldUntil.toISOString()}`;
   return providerAsked === true ? `${until} and was asked to drop it` : until;

@@ -61,7 +61,7 @@ const NOTHING: ClaimResult = {
  * lease, in one short transaction. Rows another claimer holds are skipped, not waited for.
  */
 export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<ClaimResult> {
-  return durably(pool, async (sql) => {
+  return durably(pool, 'claim', async (sql) => {
     const gate = await openGate(sql, request, request.leaseMs);
     if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
     // A probe is the first of them that has a price and was not cancelled.

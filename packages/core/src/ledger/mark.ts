@@ -116,7 +116,7 @@ export const MARKED_ROWS = `select m.id, m.created_at, m.submission_id, m.attemp
  * a mark, or after its lease, is wrong.
  */
 export async function markNext(pool: pg.Pool, request: MarkRequest): Promise<MarkedSubmission[]> {
-  return durably(pool, (sql) => markNextIn(sql, request));
+  return durably(pool, 'mark', (sql) => markNextIn(sql, request));
 }
 
 /** As {@link markNext}, inside a transaction the caller holds (tests of races keep it open). */

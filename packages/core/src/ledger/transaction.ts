@@ -1,3 +1,4 @@
+import { at } from '@sendledger/core/points';
 import type pg from 'pg';
 import { SendledgerError } from '../domain/errors.ts';
 import { prepared } from './prepared.ts';
@@ -11,11 +12,17 @@ import type { Sql } from './sql.ts';
 const BEGIN_DURABLE = `begin; select set_config('synchronous_commit',
   case when current_setting('synchronous_commit') in ('on', 'remote_apply') then current_setting('synchronous_commit') else 'on' end, true), set_config('jit', 'off', true)`;
 
+type Work<T> = (sql: Sql) => Promise<T>;
+
 /**
  * Runs `work` in one short transaction that is on disk when this returns. No network call to anything but Postgres may be
- * made inside.
+ * made inside. With a name, before and after its commit are points of the pipeline.
  */
-export async function durably<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+export async function durably<T>(
+  pool: pg.Pool,
+  ...named: readonly [work: Work<T>] | readonly [name: string, work: Work<T>]
+): Promise<T> {
+  const [name, work] = named.length === 2 ? named : [null, named[0]];
   const client = await pool.connect();
   let broken: Error | undefined;
   // A pool listens to its idle clients only: the loss of this connection would be an unhandled event and end the process.
@@ -26,10 +33,12 @@ export async function durably<T>(pool: pg.Pool, work: (sql: Sql) => Promise<T>):
   try {
     await client.query(BEGIN_DURABLE);
     const result = await work(prepared(client));
+    if (name !== null) await at(`${name}: before commit`, client);
     const { command } = await client.query('commit');
     // A statement of `work` failed and its error was swallowed: the server answers COMMIT with a rollback, and no error.
     if (command !== 'COMMIT')
       throw new SendledgerError('SENDLEDGER_COMMIT_ROLLED_BACK', `COMMIT was answered ${command}.`);
+    if (name !== null) await at(`${name}: after commit`, client);
     return result;
   } catch (error) {
     try {

@@ -24,7 +24,7 @@ async function waiting(pool: pg.Pool, s: Scene) {
   return rowsOf<{ state_reason: string | null; due: boolean; on_time: boolean }>(
     pool,
     `select state_reason, due_at <= now() as due, due_at = scheduled_for as on_time from sendledger.outbound_message
-     where route_id = $1 order by id`,
+     where route_id = $1 order by coalesce(state_reason, ''), scheduled_for nulls first`,
     [s.routeId],
   );
 }
@@ -101,9 +101,9 @@ describe('the send window of a lane', () => {
     expect(await waiting(pool, s)).toEqual([
       { state_reason: null, due: true, on_time: null },
       { state_reason: null, due: true, on_time: null },
+      { state_reason: null, due: false, on_time: true },
       // It waits for a price, and not for the window.
       { state_reason: 'no_rate', due: false, on_time: null },
-      { state_reason: null, due: false, on_time: true },
     ]);
     expect(await waiting(pool, other)).toMatchObject([{ due: false }]);
   });

@@ -97,8 +97,6 @@ async function held(pool: pg.Pool, s: Scene, count: number): Promise<string[]> {
     s,
     ...Array.from({ length: count }, () => ({ at: inHours(3), heldBy: 'provider' as const })),
   );
-    ids,
-  ]);
   await claim(pool, claimRequest(s));
   for (const submission of await markNext(pool, markRequest(s))) await accepted(pool, submission);
   return ids;

@@ -261,7 +261,8 @@ describe('due_in_window', () => {
   test('every quarter of an hour around each change, whatever the edges, as Node says', async ({ database }) => {
     const edges = ['00:00', '01:45', '02:00', '02:15', '03:00', '22:00'];
     for (const [zone, day] of CHANGES) {
-      const ats = quartersAround(day);
+      // Berlin whole; elsewhere every half hour, the hours of the change included.
+      const ats = quartersAround(day).filter((_, i) => zone === 'Europe/Berlin' || i % 2 === 0);
       for (const opens of edges)
         for (const closes of [...edges, '24:00'].filter((edge) => edge !== opens)) {
           const window = { opens, closes, zone };

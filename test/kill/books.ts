@@ -1,0 +1,137 @@
+import type { Fleet } from './fleet.ts';
+import { rows } from './ledger.ts';
+import type { CellMessages } from './messages.ts';
+
+/** A row of a cell, as far as the books are about it. */
+interface BookRow {
+  readonly id: string;
+  readonly recipient: string;
+  readonly body: string;
+  readonly messageClass: string;
+  readonly state: string;
+  readonly reason: string | null;
+  /** In ten-thousandths, so that sums are exact. */
+  readonly cost: string | null;
+  readonly quoted: string | null;
+  readonly stopsWhenAbsent: boolean;
+  readonly businessKey: string;
+  readonly isCurrent: boolean;
+  readonly correlation: string | null;
+  readonly submissionState: string | null;
+}
+
+export interface Reading {
+  readonly rows: readonly BookRow[];
+  /** Nothing of the cell moves any more; what is unknown has been judged and stays so. */
+  readonly settled: boolean;
+  readonly unknown: number;
+  /** For people: `delivered 6, rejected 1`. */
+  readonly states: string;
+}
+
+const MOVING = new Set(['pending', 'claimed', 'retry', 'submitted']);
+/** Ends that no provider and no clock of a cell can be the reason of. */
+const NEVER = new Set(['expired', 'cancelled', 'superseded']);
+
+export async function readBooks(fleet: Fleet, messages: CellMessages): Promise<Reading> {
+  const found = await rows<BookRow>(
+    fleet.pool,
+    `select m.id, m.recipient, m.body, m.message_class::text as "messageClass", m.state::text as state, m.state_reason as reason,
+       (m.cost * 10000)::bigint::text as cost, (m.quoted_cost * 10000)::bigint::text as quoted,
+       m.on_proven_absent = 'stop' as "stopsWhenAbsent", m.business_key as "businessKey",
+       exists (select from sendledger.message_key k where k.tenant_id = m.tenant_id and k.business_key = m.business_key
+         and k.message_id = m.id and k.message_created_at = m.created_at) as "isCurrent",
+       m.correlation_result::text as correlation,
+       (select s.state::text from sendledger.submission s where s.id = m.submission_id and s.created_at = m.submission_created_at) as "submissionState"
+     from sendledger.outbound_message m where m.recipient like $1 order by m.id`,
+    [messages.numbersLike],
+  );
+  const unknown = found.filter((row) => row.state === 'unknown');
+  const [waiting] = await rows<{ fallbacks: number }>(
+    fleet.pool,
+    `select count(*)::integer as fallbacks from sendledger.outbound_message m
+     where m.recipient like $1 and m.fallback_step is not null and m.state in ('rejected', 'failed')`,
+    [messages.numbersLike],
+  );
+  const counts = Map.groupBy(found, (row) => row.state);
+  return {
+    rows: found,
+    settled:
+      found.every((row) => !MOVING.has(row.state)) &&
+      unknown.every((row) => row.correlation === 'ambiguous') &&
+      waiting?.fallbacks === 0,
+    unknown: unknown.length,
+    states: [...counts].map(([state, of]) => `${state} ${of.length}`).join(', '),
+  };
+}
+
+/** Everything that is wrong with the books of a cell; nothing is what a green one has. */
+export async function faultsIn(
+  fleet: Fleet,
+  reading: Reading,
+  enqueued: number,
+): Promise<string[]> {
+  const faults: string[] = [];
+  if (!reading.settled) faults.push(`not settled: ${reading.states}`);
+  faults.push(...faultsOfKeys(reading.rows, enqueued));
+  faults.push(...faultsOfMoney(fleet, reading.rows));
+  const { duplicates } = fleet.sim.log.counts();
+  if (duplicates > 0) faults.push(`${duplicates} second copies at the provider`);
+  const held = await rows<{ state: string; n: number }>(
+    fleet.pool,
+    `select s.state::text as state, count(*)::integer as n from sendledger.submission s where s.state in ('open', 'marked') group by 1`,
+  );
+  for (const { state, n } of held) faults.push(`${n} submissions left ${state}`);
+  return faults;
+}
+
+/** Each message has one row that stands for it, and that row has an end that somebody can answer for. */
+function faultsOfKeys(all: readonly BookRow[], enqueued: number): string[] {
+  const faults: string[] = [];
+  const byKey = Map.groupBy(all, (row) => row.businessKey);
+  if (byKey.size !== enqueued) faults.push(`${enqueued} messages were enqueued, and ${byKey.size} are there`);
+  for (const of of byKey.values()) {
+    const current = of.filter((row) => row.isCurrent);
+    const [row] = current;
+    if (row === undefined || current.length > 1) {
+      faults.push(`message ${of[0]?.id} has ${current.length} rows that stand for it`);
+      continue;
+    }
+    if (NEVER.has(row.state)) faults.push(`message ${row.id} is ${row.state}: ${row.reason}`);
+    // Proven not sent, and sent again by nobody: lost, unless it may not be sent again.
+    const absent = row.state === 'failed' && /^(proven_not_submitted|late_)/.test(row.reason ?? '');
+    if (absent && row.messageClass !== 'otp' && !row.stopsWhenAbsent)
+      faults.push(`message ${row.id} is lost: ${row.reason}, and has no successor`);
+  }
+  return faults;
+}
+
+/** The bill, text by text: what has a cost, and those of the unknown that the provider did accept. */
+function faultsOfMoney(fleet: Fleet, all: readonly BookRow[]): string[] {
+  const faults: string[] = [];
+  let ours = 0n;
+  for (const of of Map.groupBy(all, (row) => `${row.recipient} ${row.body}`).values()) {
+    const [first] = of;
+    if (first === undefined) continue;
+    const copies = fleet.sim.log.copies(first.recipient, first.body);
+    const billed = of.filter((row) => row.cost !== null);
+    const unknown = of.filter((row) => row.state === 'unknown');
+    ours += billed.reduce((sum, row) => sum + BigInt(row.cost ?? 0), 0n);
+    const accepted = unknown.slice(0, Math.max(0, copies - billed.length));
+    ours += accepted.reduce((sum, row) => sum + BigInt(row.quoted ?? 0), 0n);
+    const what = `message ${of.map((row) => `${row.id} (${row.state})`).join(', ')}`;
+    if (copies > 1) faults.push(`${what}: ${copies} copies at the provider`);
+    if (billed.length > copies) faults.push(`${what}: paid for by us and not accepted`);
+    if (copies > billed.length + unknown.length) faults.push(`${what}: accepted, and no row says so`);
+  }
+  const theirs = [...new Set(all.map((row) => row.recipient))]
+    .flatMap((mobile) => fleet.sim.log.accepted({ mobile }))
+    .reduce((sum, message) => sum + inTenThousandths(message.charge), 0n);
+  if (ours !== theirs) faults.push(`our bill is ${ours}, the provider's ${theirs} (ten-thousandths)`);
+  return faults;
+}
+
+function inTenThousandths(amount: string): bigint {
+  const [whole = '0', part = ''] = amount.split('.');
+  return BigInt(whole) * 10_000n + BigInt(part.padEnd(4, '0'));
+}

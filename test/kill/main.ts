@@ -1,0 +1,68 @@
+import { Cleanup } from '../../apps/demo/src/cleanup.ts';
+import { allCells, type Cell, tenthOf } from './cells.ts';
+import { shuffled } from './dice.ts';
+import { runMatrix } from './matrix.ts';
+import { type KillOptions, readOptions, USAGE, UsageError } from './options.ts';
+import { heading, line, listed, table } from './table.ts';
+
+const cleanup = new Cleanup();
+const say = (text: string) => process.stdout.write(`${text}\n`);
+const cleanUp = async () => {
+  for (const failure of await cleanup.run()) process.stderr.write(`could not ${failure}\n`);
+};
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const)
+  process.once(signal, () => void cleanUp().finally(() => process.exit(130)));
+
+try {
+  const options = readOptions(process.argv.slice(2));
+  if (options === 'help') process.stdout.write(USAGE);
+  else await kill(options);
+} catch (error) {
+  process.stderr.write(`kill matrix: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
+  if (error instanceof UsageError) process.stderr.write('See --help.\n');
+  process.exitCode = 2;
+} finally {
+  await cleanUp();
+}
+
+async function kill(options: KillOptions): Promise<void> {
+  const { seed, fleets } = options;
+  const cells = chosen(options);
+  say(heading(cells, seed, fleets));
+  say(listed(cells));
+  if (options.list) return;
+  say('');
+  const begun = performance.now();
+  let done = 0;
+  const results = await runMatrix(
+    shuffled(cells, seed, (cell) => cell.id),
+    {
+      seed,
+      fleets,
+      ended: (result) => {
+        say(line(result, ++done, cells.length));
+        for (const fault of result.faults) say(`           ${fault}`);
+        if (result.verdict === 'red') say(`           npm run test:kill -- --seed ${seed} --cell ${result.cell.id}`);
+      },
+    },
+    cleanup,
+  );
+  say(`\n${table(results)}\n`);
+  const red = results.filter((result) => result.verdict === 'red');
+  const seconds = ((performance.now() - begun) / 1_000).toFixed(0);
+  say(
+    `${red.length === 0 ? 'no cell is red' : `${red.length} cells are red`}; ${seconds} s by the clock, seed ${seed}`,
+  );
+  process.exitCode = red.length > 0 ? 1 : 0;
+}
+
+/** @throws UsageError where nothing fits */
+function chosen({ cells: wanted, only, tenth }: KillOptions): Cell[] {
+  const all = allCells();
+  for (const id of wanted) if (!all.some((cell) => cell.id === id)) throw new UsageError(`there is no cell ${id}`);
+  const fitting = (tenth ? tenthOf(all) : all).filter(
+    (cell) => (wanted.length === 0 || wanted.includes(cell.id)) && (only === null || cell.id.includes(only)),
+  );
+  if (fitting.length === 0) throw new UsageError('no cell fits');
+  return fitting;
+}

@@ -1,0 +1,100 @@
+import { join } from 'node:path';
+import { type Child, startChild } from '../../apps/demo/src/child.ts';
+import type { AppName } from '../support/app-process.ts';
+
+/** Loads the armed twin of the points. */
+const ARMED = '--conditions=sendledger-kill';
+const GRACE_MS = 10_000;
+const START_TRIES = 3;
+
+export interface WorkerSettings {
+  readonly app: AppName;
+  /** Kept over restarts, as a pod's name is: a newer boot tells that the older is gone. */
+  readonly instance: string;
+  readonly logFolder: string;
+  readonly environment: Readonly<Record<string, string>>;
+}
+
+/** One worker of a fleet: a process at a time, started anew under the same name when it was killed. */
+export class Worker {
+  readonly app: AppName;
+  readonly #settings: WorkerSettings;
+  #child: Child | undefined;
+  #boots = 0;
+  #starting: Promise<void> | undefined;
+  #over = false;
+
+  constructor(settings: WorkerSettings) {
+    this.app = settings.app;
+    this.#settings = settings;
+  }
+
+  get pid(): number | null {
+    return this.#child?.pid ?? null;
+  }
+
+  /** Resolves when it is at work. */
+  start(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  /** Resolves when a start that is under way has ended; at once when there is none. */
+  async ready(): Promise<void> {
+    await this.#starting;
+    if (this.#child === undefined && !this.#over) await this.start();
+  }
+
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    if (this.#child !== undefined) process.kill(this.#child.pid, signal);
+  }
+
+  async kill(): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) return;
+    this.#child = undefined;
+    process.kill(child.pid, 'SIGKILL');
+    await child.ended;
+  }
+
+  /** In good order; a process that stands still is killed. */
+  async end(): Promise<void> {
+    this.#over = true;
+    await this.#starting?.catch(() => undefined);
+    const child = this.#child;
+    this.#child = undefined;
+    if (child === undefined) return;
+    try {
+      process.kill(child.pid, 'SIGCONT');
+    } catch {
+      // It has ended by itself.
+    }
+    await child.stop(GRACE_MS);
+  }
+
+  async #start(): Promise<void> {
+    const { app, instance, logFolder, environment } = this.#settings;
+    for (let tries = 1; ; tries++) {
+      try {
+        const child = await startChild({
+          name: instance,
+          app,
+          environment: { ...environment, SENDLEDGER_INSTANCE: instance, NODE_OPTIONS: ARMED },
+          logFile: join(logFolder, `${instance}-${++this.#boots}.log`),
+          readyIn: (line) => (line.includes('"started"') ? 'started' : undefined),
+        });
+        this.#child = child;
+        // What nobody killed must not end: it is started again, and the cell is told by its books.
+        void child.ended.then(() => {
+          if (this.#child === child) this.#child = undefined;
+        });
+        return;
+      } catch (error) {
+        // The database may have been cut off just then.
+        if (tries === START_TRIES || this.#over) throw error;
+      }
+    }
+  }
+}
