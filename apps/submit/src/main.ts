@@ -48,7 +48,7 @@ await runApp('submit', read, (context) => {
     limiter,
   );
   const loops = classLoops('submit', settings.SENDLEDGER_POLL_INTERVAL_MS, context.log, (c) => submitter.round(c));
-  submitter.onFree = () => loops.nudgeAll();
+  submitter.onFree = (messageClass) => loops.nudge(`.${messageClass}`);
   submitter.onTokens = (lane) => loops.nudge(lane);
   context.wakeUps.listen('submit', (lane) => loops.nudge(lane));
   return {

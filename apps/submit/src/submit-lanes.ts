@@ -15,7 +15,6 @@ import {
   type AppContext,
   Batcher,
   Counter,
-  type Grant,
   Histogram,
   maskRecipient,
   type Round,
@@ -34,6 +33,9 @@ export interface SubmitPolicy extends JudgePolicy {
 
 /** Rows whose outcomes are written in one transaction at most, unless one request has more. */
 const ROWS_A_FLIGHT = 1_000;
+/** Bulk waits so long for so large a share of the connections to be free. */
+const BULK_PAUSE_MS = 12;
+const BULK_SHARE = 0.25;
 /** Share of the connections that only one-time passwords may take, so that a campaign never holds them all. */
 const RESERVED_FOR_OTP = 0.25;
 const EXPLAIN_EVERY_MS = 60_000;
@@ -81,8 +83,12 @@ export class Submitter {
   readonly #limiter: RouteLimiter;
   /** Lanes that wait for a token. */
   readonly #waiting = new Map<string, NodeJS.Timeout>();
-  /** Called when a connection is free again. */
-  onFree: () => void = () => undefined;
+  /** Classes that had more to send than their last round could. */
+  readonly #starved = new Set<MessageClass>();
+  /** When a lane of bulk was marked last. */
+  readonly #markedAt = new Map<string, number>();
+  /** Called for each class that waits when a connection is free again. */
+  onFree: (messageClass: MessageClass) => void = () => undefined;
   /** Called when a lane that waited for a token should look again. */
   onTokens: (lane: string) => void = () => undefined;
 
@@ -130,6 +136,7 @@ export class Submitter {
    */
   async round(messageClass: MessageClass): Promise<Round> {
     let marked = 0;
+    this.#starved.delete(messageClass);
     for (const lane of await lanesWithOpenSubmissions(this.#context.sql, messageClass)) {
       const adapter = this.#adapterFor(lane);
       if (adapter === undefined) {
@@ -147,17 +154,44 @@ export class Submitter {
         continue;
       }
       const free = this.#freeFor(lane);
-      if (free <= 0) continue;
+      if (free <= 0) {
+        this.#starved.add(messageClass);
+        continue;
+      }
       if (lane.breaker === 'probe') {
         this.#probe(lane, adapter);
         continue;
       }
+      if (this.#tooFew(lane, free)) continue;
       const got = await this.#markWithTokens(lane, adapter, Math.min(free, lane.waiting));
       if (got === null) continue;
+      if (got < lane.waiting) this.#starved.add(messageClass);
       if (got === 0) await this.#explain(lane, () => whyNotSending(this.#context.sql, lane, this.#policy.environment));
       marked += got;
     }
     return marked > 0 ? 'some' : 'none';
+  }
+
+  /**
+   * Bulk is marked several at a time: each mark locks its route until it is on disk, and a code that comes then waits for it. One
+   * connection that is free is not worth that, unless no other will be soon.
+   */
+  #tooFew(lane: LaneWork, free: number): boolean {
+    if (lane.messageClass === 'otp') return false;
+    const key = laneName(lane.routeId, lane.messageClass);
+    const now = performance.now();
+    const sinceMs = now - (this.#markedAt.get(key) ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs < BULK_PAUSE_MS && free < Math.min(lane.waiting, this.#policy.concurrency * BULK_SHARE)) {
+      this.#lookAgain(lane, BULK_PAUSE_MS - sinceMs);
+      return true;
+    }
+    this.#markedAt.set(key, now);
+    return false;
+  }
+
+  /** A connection is free again: whoever had more to send looks again. */
+  #freed(): void {
+    for (const messageClass of this.#starved) this.onFree(messageClass);
   }
 
   /**
@@ -173,7 +207,7 @@ export class Submitter {
     const keep = lane.messageClass === 'otp' ? 0 : rate.reserve;
     const grant = await this.#limiter.take(lane.routeId, { rate: rate.perSecond, burst: rate.burst }, tokens, keep);
     if (grant.granted === 0) {
-      this.#lookAgain(lane, grant);
+      this.#lookAgain(lane, grant.waitMs);
       return null;
     }
     let marked: readonly MarkedSubmission[] = [];
@@ -183,15 +217,15 @@ export class Submitter {
       const used = recipients ? marked.reduce((sum, s) => sum + s.size, 0) : marked.length;
       await grant.giveBack(grant.granted - used);
     }
-    if (grant.granted < tokens || marked.length === 0) this.#lookAgain(lane, grant);
+    if (grant.granted < tokens || marked.length === 0) this.#lookAgain(lane, grant.waitMs);
     return marked.length;
   }
 
   /** The rate is used to its end only by who comes back when the next token is there, and not a poll later. */
-  #lookAgain(lane: LaneWork, grant: Grant): void {
+  #lookAgain(lane: LaneWork, waitMs: number): void {
     const key = laneName(lane.routeId, lane.messageClass);
     if (this.#waiting.has(key)) return;
-    const pause = Math.min(Math.max(grant.waitMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
+    const pause = Math.min(Math.max(waitMs, SHORTEST_WAIT_MS), LONGEST_WAIT_MS);
     const timer = setTimeout(() => {
       this.#waiting.delete(key);
       this.onTokens(key);
@@ -232,7 +266,7 @@ export class Submitter {
       .catch((err) => this.#context.log.warn({ err, route: lane.routeId }, 'probe_failed'))
       .finally(() => {
         this.#probing.delete(lane.routeId);
-        this.onFree();
+        this.#freed();
       });
     this.#probing.set(lane.routeId, probing);
   }
@@ -304,7 +338,7 @@ export class Submitter {
           this.#inFlight.delete(flight);
           left -= 1;
           if (left === 0) this.#held.delete(since);
-          this.onFree();
+          this.#freed();
         });
       this.#inFlight.add(flight);
     }

@@ -60,7 +60,10 @@ export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no
  */
 export const MARK = `with gate as materialized (
     select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, (r.breaker_state = 'open' and r.probe_at <= clock_timestamp()) as probe_due,
-      r.max_in_flight_requests - busy.requests as request_room, r.max_in_flight_rows - busy.rows as row_room, busy.rows = 0 as idle
+      -- Bulk that waits for its replies must not hold every place: a part is left to one-time passwords.
+      r.max_in_flight_requests - case when $2::sendledger.message_class = 'otp' then 0 else floor(r.max_in_flight_requests * r.otp_reserve) end - busy.requests as request_room,
+      r.max_in_flight_rows - case when $2::sendledger.message_class = 'otp' then 0 else floor(r.max_in_flight_rows * r.otp_reserve) end - busy.rows as row_room,
+      busy.rows = 0 as idle
     from sendledger.route r
     join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
     cross join sendledger.dataset_epoch e

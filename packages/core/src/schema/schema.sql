@@ -991,11 +991,19 @@ $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.due_in_window(p_at timestamp with time zone, p_opens time without time zone, p_closes time without time zone, p_zone text)
  RETURNS timestamp with time zone
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
 AS $function$
-  select case when p_zone is null then p_at else greatest(p_at, (select w.opens_at from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w)) end
+declare
+  opens timestamptz;
+begin
+  if p_zone is null or p_at is null then
+    return p_at;
+  end if;
+  select w.opens_at into opens from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w;
+  return greatest(p_at, opens);
+end
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.enqueue(p_messages json)
@@ -1211,8 +1219,8 @@ begin
           when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'
           when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) then 'segments:fewer than the text can fit in'
           when x.channel = 'sms' and x.bill_segments::integer > 10 then 'body:over 10 segments in the encoding this route sends'
-          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:neither an instant with offset, nor a time of day with scheduled_tz'
           when x.scheduled_tz is not null and sendledger.zone_or_null(x.scheduled_tz) is null then 'scheduled_tz:It is not an IANA time zone.'
+          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:neither an instant with offset, nor a time of day with scheduled_tz'
           when x.held_by is not null and x.held_by not in ('us', 'provider') then 'held_by:us or provider'
           when x.held_by = 'provider' and x.scheduled_at is null then 'held_by:It needs scheduledFor.'
           when x.held_by = 'provider' and x.message_class = 'otp' then 'held_by:A one-time password is not scheduled.'
@@ -1221,6 +1229,7 @@ begin
           when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
           when x.submit_at <= x.scheduled_at then 'submit_by:not after the schedule'
           when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
+          when x.fallback is not null and json_array_length(x.fallback) > 5 then 'fallback:at most 5 steps'
           when x.fallback is not null and x.channel = 'telegram' then 'fallback:a step reaches the same number, and this has none'
           when x.fallback is not null then (select coalesce(min(s.problem), min(case when length(x.recipient) = s.national_digits
             then 'fallback:the provider of its route reads a number of this length as a national one' end)) from judged_steps s where s.ord = x.ord)
@@ -1249,13 +1258,14 @@ begin
         id, created_at, updated_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id,
         channel, message_class, recipient, country, sender_id, route_id, provider,
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-        scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
+        scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
-        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end
+        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end,
+        case when g.due > greatest(g.at, g.scheduled_at) then 'outside_window' end
       from good g join won w on w.message_id = g.mid
       returning id, attempt_key
     ), chained as (
@@ -1340,6 +1350,7 @@ declare
   r record;
   next_step smallint;
   new_id bigint;
+  due timestamptz;
   at timestamptz(3) := date_trunc('milliseconds', now());
 begin
   select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at;
@@ -1396,16 +1407,17 @@ begin
 
   select min(x.step) into next_step from sendledger.fallback x
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step > m.fallback_step and x.taken_at is null;
+  due := sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
-    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step)
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
-    f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id,
-    sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone), m.submit_by, m.on_proven_absent, next_step)
+    f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id, due, m.submit_by, m.on_proven_absent, next_step,
+    case when due > at then 'outside_window' end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -1599,7 +1611,11 @@ begin
   due := sendledger.due_in_window(wanted.at, l.window_opens, l.window_closes, l.window_zone);
   update sendledger.outbound_message o
   set scheduled_for = wanted.at, scheduled_tz = tz, scheduled_offset_s = wanted.utc_offset_s, updated_at = now(),
-    due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end, submit_by = o.submit_by + (wanted.at - o.scheduled_for)
+    due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end,
+    state_reason = case when o.held_by = 'us' and due > wanted.at then 'outside_window' end,
+    -- As long as it was worth after the time at which it could leave.
+    submit_by = greatest(o.submit_by + (wanted.at - o.scheduled_for),
+      due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone)))
   where o.id = m.id and o.created_at = m.created_at and o.state::text in ('pending', 'retry');
   get diagnostics changed = row_count;
   if changed = 1 then
@@ -1901,13 +1917,14 @@ begin
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
+    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
-    case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step)
+    case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step,
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -2035,39 +2052,53 @@ $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.wall_clock(p_local timestamp without time zone, p_zone text, OUT first timestamp with time zone, OUT earlier timestamp with time zone, OUT later timestamp with time zone)
  RETURNS record
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog'
 AS $function$
-  select case when v.before_is_right or not v.after_is_right then v.before else v.after end,
-    case when v.before_is_right = v.after_is_right then least(v.before, v.after) when v.before_is_right then v.before else v.after end,
-    case when v.before_is_right = v.after_is_right then greatest(v.before, v.after) when v.before_is_right then v.before else v.after end
-  from (
-    select r.*, r.before at time zone p_zone = p_local as before_is_right, r.after at time zone p_zone = p_local as after_is_right
-    from (
-      -- By the offset of the day before, and of the day after.
-      select (p_local - ((d.a at time zone p_zone) - (d.a at time zone 'UTC'))) at time zone 'UTC' as before,
-        (p_local - ((d.b at time zone p_zone) - (d.b at time zone 'UTC'))) at time zone 'UTC' as after
-      from (select (p_local at time zone 'UTC') - interval '1 day' as a, (p_local at time zone 'UTC') + interval '1 day' as b) d
-    ) r
-  ) v
+declare
+  at timestamptz := p_local at time zone 'UTC';
+  day_before timestamptz := at - interval '1 day';
+  day_after timestamptz := at + interval '1 day';
+  -- By the offset of the day before, and of the day after.
+  before timestamptz := at - ((day_before at time zone p_zone) - (day_before at time zone 'UTC'));
+  after timestamptz := at - ((day_after at time zone p_zone) - (day_after at time zone 'UTC'));
+  before_is_right boolean := before at time zone p_zone = p_local;
+  after_is_right boolean := after at time zone p_zone = p_local;
+begin
+  first := case when before_is_right or not after_is_right then before else after end;
+  if before_is_right = after_is_right then
+    earlier := least(before, after);
+    later := greatest(before, after);
+  else
+    earlier := first;
+    later := first;
+  end if;
+end
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.window_at(p_at timestamp with time zone, p_opens time without time zone, p_closes time without time zone, p_zone text, OUT opens_at timestamp with time zone, OUT closes_at timestamp with time zone)
  RETURNS record
- LANGUAGE sql
+ LANGUAGE plpgsql
  STABLE
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
 AS $function$
-  select w.opens_at, w.closes_at
-  from (
-    select (sendledger.wall_clock(d.day + p_opens, p_zone)).later as opens_at,
-      (sendledger.wall_clock(d.day + p_closes + case when p_closes <= p_opens then interval '1 day' else interval '0' end, p_zone)).earlier as closes_at
-    from (select (p_at at time zone p_zone)::date + n as day from generate_series(-1, 3) n) d
-  ) w
-  where w.closes_at > p_at and w.opens_at < w.closes_at
-  order by w.opens_at
-  limit 1
+declare
+  -- The window of yesterday may still be open, over midnight. One that a spring swallowed is passed over.
+  day date := (p_at at time zone p_zone)::date - 1;
+  over_midnight interval := case when p_closes <= p_opens then interval '1 day' else interval '0' end;
+begin
+  for i in 1..5 loop
+    select w.earlier into closes_at from sendledger.wall_clock(day + p_closes + over_midnight, p_zone) w;
+    if closes_at > p_at then
+      select w.later into opens_at from sendledger.wall_clock(day + p_opens, p_zone) w;
+      if opens_at < closes_at then
+        return;
+      end if;
+    end if;
+    day := day + 1;
+  end loop;
+end
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.zone_or_null(p_zone text)
@@ -2396,6 +2427,7 @@ grant update on column sendledger.outbound_message.cost_source to sendledger_cli
 grant update on column sendledger.outbound_message.cost_source to sendledger_ops;
 grant update on column sendledger.outbound_message.cost_source to sendledger_submit;
 grant update on column sendledger.outbound_message.due_at to sendledger_claim;
+grant update on column sendledger.outbound_message.due_at to sendledger_cli;
 grant update on column sendledger.outbound_message.due_at to sendledger_submit;
 grant update on column sendledger.outbound_message.held_by to sendledger_claim;
 grant update on column sendledger.outbound_message.provider_cause to sendledger_submit;

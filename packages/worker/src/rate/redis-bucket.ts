@@ -87,6 +87,18 @@ export class RedisBuckets {
     await this.#redis.eval(GIVE_BACK, 1, key, `${1e6 / shape.rate}`, `${unused}`);
   }
 
+  /**
+   * Whether a bucket can be written now: a Redis that hangs or is full is connected and grants nothing.
+   */
+  async works(): Promise<boolean> {
+    try {
+      await this.take('sendledger:rate:probe', { rate: 1, burst: 1 }, 0, 0);
+      return true;
+    } catch {
+      return false;
+    }
+  }
+
   close(): void {
     this.#redis.disconnect();
   }

@@ -16,6 +16,9 @@ export interface LimiterFleet {
 const LOOK_MS = 1_000;
 /** A view older than this is no view: nothing is granted on it. */
 const STALE_MS = 3_000;
+/** Takes in a row that failed, after which Redis is not relied on, and looks in a row that went well, after which it is again. */
+const FAILURES = 3;
+const GOOD_LOOKS = 5;
 /** After a process says that it sends by itself, the others need this long to have seen it, at the latest. */
 const GRACE_MS = 4_000;
 
@@ -28,6 +31,11 @@ export interface Grant {
 }
 
 const NONE: Grant = { granted: 0, waitMs: LOOK_MS, giveBack: async () => undefined };
+
+/** What is kept for codes of a share of the route is the same part of the share; one token is left to everybody. */
+function keptOf(keep: number, route: BucketShape, shape: BucketShape): number {
+  return Math.max(0, Math.min((keep * shape.burst) / route.burst, shape.burst - 1));
+}
 
 /**
  * The rate of a route over all workers. With Redis, one bucket for the fleet; without it, each process keeps to its share. A
@@ -45,6 +53,9 @@ export class RouteLimiter {
   /** What the fleet looked like within the grace period, the newest last. */
   #views: { readonly atMs: number; readonly view: FleetView }[] = [];
   #startedAtMs = 0;
+  #failures = 0;
+  /** Looks that went well since Redis was found not to work; null: it is relied on. */
+  #goodLooks: number | null = null;
   #timer: NodeJS.Timeout | undefined;
   #looking: Promise<void> | undefined;
 
@@ -83,13 +94,13 @@ export class RouteLimiter {
       return NONE;
     }
     if (this.#mode === 'redis' && this.#redis !== null)
-      return this.#takeFromRedis(this.#redis, routeId, this.#least(route, redisShare), wanted, keep);
+      return this.#takeFromRedis(this.#redis, routeId, route, wanted, keep);
     const waitMs = this.#ownFromMs - this.#nowMs();
     if (waitMs > 0) return { ...NONE, waitMs };
     const shape = this.#least(route, ownShare);
     const bucket = this.#own.get(routeId) ?? new LocalBucket();
     this.#own.set(routeId, bucket);
-    const taken = bucket.take(shape, wanted, Math.min(keep, shape.burst - 1));
+    const taken = bucket.take(shape, wanted, keptOf(keep, route, shape));
     return { ...taken, giveBack: async (unused) => bucket.giveBack(shape, unused) };
   }
 
@@ -107,16 +118,23 @@ export class RouteLimiter {
   async #takeFromRedis(
     redis: RedisBuckets,
     routeId: string,
-    shape: BucketShape,
+    route: BucketShape,
     wanted: number,
     keep: number,
   ): Promise<Grant> {
+    const shape = this.#least(route, redisShare);
     const key = `sendledger:rate:${routeId}`;
     let taken: Taken;
     try {
-      taken = await redis.take(key, shape, wanted, Math.min(keep, shape.burst - 1));
+      taken = await redis.take(key, shape, wanted, keptOf(keep, route, shape));
+      this.#failures = 0;
     } catch (err) {
-      this.#log.warn({ err, route: routeId }, 'limiter_without_redis');
+      this.#failures += 1;
+      // Connected, and of no use: it hangs, or is full and refuses to write.
+      if (this.#failures >= FAILURES && this.#goodLooks === null) {
+        this.#goodLooks = 0;
+        this.#log.warn({ err, route: routeId }, 'limiter_without_redis');
+      }
       void this.#look();
       return NONE;
     }
@@ -137,7 +155,7 @@ export class RouteLimiter {
   }
 
   async #lookOnce(): Promise<void> {
-    const mode: LimiterMode = this.#redis?.up === true ? 'redis' : 'own';
+    const mode: LimiterMode = (await this.#reliable()) ? 'redis' : 'own';
     const changed = mode !== this.#mode;
     // Whichever bucket it was before: nothing more is taken from it once the others are told otherwise.
     if (changed) {
@@ -158,6 +176,17 @@ export class RouteLimiter {
     this.#own.clear();
     if (mode === 'own') this.#ownFromMs = this.#nowMs() + GRACE_MS;
     this.#log.info({ limiter: mode, ...this.#views.at(-1)?.view }, 'limiter_mode');
+  }
+
+  /** Connected is not enough once takes have failed: then it has to work for a while first. */
+  async #reliable(): Promise<boolean> {
+    if (this.#redis?.up !== true) return false;
+    if (this.#goodLooks === null) return true;
+    this.#goodLooks = (await this.#redis.works()) ? this.#goodLooks + 1 : 0;
+    if (this.#goodLooks < GOOD_LOOKS) return false;
+    this.#goodLooks = null;
+    this.#failures = 0;
+    return true;
   }
 
   async close(): Promise<void> {

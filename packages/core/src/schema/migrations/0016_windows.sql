@@ -31,40 +31,62 @@ $zone$;
 -- a spring skips it (neither is). first: the common answer (RFC 5545 and others): of a repeated time the first, and a skipped one
 -- as much later as was skipped.
 create function sendledger.wall_clock(p_local timestamp, p_zone text, out first timestamptz, out earlier timestamptz, out later timestamptz)
-language sql stable set search_path = pg_catalog as $wall$
-  select case when v.before_is_right or not v.after_is_right then v.before else v.after end,
-    case when v.before_is_right = v.after_is_right then least(v.before, v.after) when v.before_is_right then v.before else v.after end,
-    case when v.before_is_right = v.after_is_right then greatest(v.before, v.after) when v.before_is_right then v.before else v.after end
-  from (
-    select r.*, r.before at time zone p_zone = p_local as before_is_right, r.after at time zone p_zone = p_local as after_is_right
-    from (
-      -- By the offset of the day before, and of the day after.
-      select (p_local - ((d.a at time zone p_zone) - (d.a at time zone 'UTC'))) at time zone 'UTC' as before,
-        (p_local - ((d.b at time zone p_zone) - (d.b at time zone 'UTC'))) at time zone 'UTC' as after
-      from (select (p_local at time zone 'UTC') - interval '1 day' as a, (p_local at time zone 'UTC') + interval '1 day' as b) d
-    ) r
-  ) v
+language plpgsql stable set search_path = pg_catalog as $wall$
+declare
+  at timestamptz := p_local at time zone 'UTC';
+  day_before timestamptz := at - interval '1 day';
+  day_after timestamptz := at + interval '1 day';
+  -- By the offset of the day before, and of the day after.
+  before timestamptz := at - ((day_before at time zone p_zone) - (day_before at time zone 'UTC'));
+  after timestamptz := at - ((day_after at time zone p_zone) - (day_after at time zone 'UTC'));
+  before_is_right boolean := before at time zone p_zone = p_local;
+  after_is_right boolean := after at time zone p_zone = p_local;
+begin
+  first := case when before_is_right or not after_is_right then before else after end;
+  if before_is_right = after_is_right then
+    earlier := least(before, after);
+    later := greatest(before, after);
+  else
+    earlier := first;
+    later := first;
+  end if;
+end
 $wall$;
 
 -- The window that is open at p_at, or the next one. On the two nights on which a clock changes it opens at the later and closes at the
 -- earlier reading, so that nothing leaves at a time that anybody could call outside.
 create function sendledger.window_at(p_at timestamptz, p_opens time, p_closes time, p_zone text, out opens_at timestamptz, out closes_at timestamptz)
-language sql stable set search_path = pg_catalog, sendledger, pg_temp as $window$
-  select w.opens_at, w.closes_at
-  from (
-    select (sendledger.wall_clock(d.day + p_opens, p_zone)).later as opens_at,
-      (sendledger.wall_clock(d.day + p_closes + case when p_closes <= p_opens then interval '1 day' else interval '0' end, p_zone)).earlier as closes_at
-    from (select (p_at at time zone p_zone)::date + n as day from generate_series(-1, 3) n) d
-  ) w
-  where w.closes_at > p_at and w.opens_at < w.closes_at
-  order by w.opens_at
-  limit 1
+language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp as $window$
+declare
+  -- The window of yesterday may still be open, over midnight. One that a spring swallowed is passed over.
+  day date := (p_at at time zone p_zone)::date - 1;
+  over_midnight interval := case when p_closes <= p_opens then interval '1 day' else interval '0' end;
+begin
+  for i in 1..5 loop
+    select w.earlier into closes_at from sendledger.wall_clock(day + p_closes + over_midnight, p_zone) w;
+    if closes_at > p_at then
+      select w.later into opens_at from sendledger.wall_clock(day + p_opens, p_zone) w;
+      if opens_at < closes_at then
+        return;
+      end if;
+    end if;
+    day := day + 1;
+  end loop;
+end
 $window$;
 
 -- p_at where the window is open then, else its next opening. No window: p_at.
 create function sendledger.due_in_window(p_at timestamptz, p_opens time, p_closes time, p_zone text) returns timestamptz
-language sql stable set search_path = pg_catalog, sendledger, pg_temp as $due$
-  select case when p_zone is null then p_at else greatest(p_at, (select w.opens_at from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w)) end
+language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp as $due$
+declare
+  opens timestamptz;
+begin
+  if p_zone is null or p_at is null then
+    return p_at;
+  end if;
+  select w.opens_at into opens from sendledger.window_at(p_at, p_opens, p_closes, p_zone) w;
+  return greatest(p_at, opens);
+end
 $due$;
 
 -- A schedule as it was given: an instant with its offset, or the wall clock of a zone. utc_offset_s: the wall clock that was meant,

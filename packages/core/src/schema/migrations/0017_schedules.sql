@@ -164,7 +164,11 @@ begin
   due := sendledger.due_in_window(wanted.at, l.window_opens, l.window_closes, l.window_zone);
   update sendledger.outbound_message o
   set scheduled_for = wanted.at, scheduled_tz = tz, scheduled_offset_s = wanted.utc_offset_s, updated_at = now(),
-    due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end, submit_by = o.submit_by + (wanted.at - o.scheduled_for)
+    due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end,
+    state_reason = case when o.held_by = 'us' and due > wanted.at then 'outside_window' end,
+    -- As long as it was worth after the time at which it could leave.
+    submit_by = greatest(o.submit_by + (wanted.at - o.scheduled_for),
+      due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone)))
   where o.id = m.id and o.created_at = m.created_at and o.state::text in ('pending', 'retry');
   get diagnostics changed = row_count;
   if changed = 1 then
@@ -206,3 +210,5 @@ grant execute on function sendledger.ask_cancel_held(text, bigint), sendledger.m
 grant select on sendledger.schedule_change to sendledger_reconcile, sendledger_cli, sendledger_ops;
 grant insert, update (scheduled_for, move_to, state, asks, next_at, answered, seen, ended_at) on sendledger.schedule_change to sendledger_reconcile;
 grant update (held_by) on sendledger.outbound_message to sendledger_claim;
+-- A window that is set or taken away concerns what waits for it.
+grant update (due_at) on sendledger.outbound_message to sendledger_cli;

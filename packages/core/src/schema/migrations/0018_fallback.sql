@@ -148,13 +148,14 @@ begin
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
+    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
-    case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step)
+    case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step,
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -188,6 +189,7 @@ declare
   r record;
   next_step smallint;
   new_id bigint;
+  due timestamptz;
   at timestamptz(3) := date_trunc('milliseconds', now());
 begin
   select o.* into m from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at;
@@ -244,16 +246,17 @@ begin
 
   select min(x.step) into next_step from sendledger.fallback x
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step > m.fallback_step and x.taken_at is null;
+  due := sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
-    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step)
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
-    f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id,
-    sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone), m.submit_by, m.on_proven_absent, next_step)
+    f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id, due, m.submit_by, m.on_proven_absent, next_step,
+    case when due > at then 'outside_window' end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;

@@ -139,8 +139,8 @@ begin
           when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'segments:a whole number from 1 to 999, counted by the rule of the route'
           when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) then 'segments:fewer than the text can fit in'
           when x.channel = 'sms' and x.bill_segments::integer > 10 then 'body:over 10 segments in the encoding this route sends'
-          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:neither an instant with offset, nor a time of day with scheduled_tz'
           when x.scheduled_tz is not null and sendledger.zone_or_null(x.scheduled_tz) is null then 'scheduled_tz:It is not an IANA time zone.'
+          when x.scheduled_for is not null and x.scheduled_at is null then 'scheduled_for:neither an instant with offset, nor a time of day with scheduled_tz'
           when x.held_by is not null and x.held_by not in ('us', 'provider') then 'held_by:us or provider'
           when x.held_by = 'provider' and x.scheduled_at is null then 'held_by:It needs scheduledFor.'
           when x.held_by = 'provider' and x.message_class = 'otp' then 'held_by:A one-time password is not scheduled.'
@@ -149,6 +149,7 @@ begin
           when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
           when x.submit_at <= x.scheduled_at then 'submit_by:not after the schedule'
           when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
+          when x.fallback is not null and json_array_length(x.fallback) > 5 then 'fallback:at most 5 steps'
           when x.fallback is not null and x.channel = 'telegram' then 'fallback:a step reaches the same number, and this has none'
           when x.fallback is not null then (select coalesce(min(s.problem), min(case when length(x.recipient) = s.national_digits
             then 'fallback:the provider of its route reads a number of this length as a national one' end)) from judged_steps s where s.ord = x.ord)
@@ -177,13 +178,14 @@ begin
         id, created_at, updated_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id,
         channel, message_class, recipient, country, sender_id, route_id, provider,
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-        scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step)
+        scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
       select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
-        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end
+        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end,
+        case when g.due > greatest(g.at, g.scheduled_at) then 'outside_window' end
       from good g join won w on w.message_id = g.mid
       returning id, attempt_key
     ), chained as (
