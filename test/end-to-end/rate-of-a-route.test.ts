@@ -45,7 +45,7 @@ async function fleet(
 }
 
 describe('a route at fifty requests a second, four submit workers', () => {
-  test('is filled and never crossed; then Redis stops, and it is still never crossed', async ({
+  test('is never crossed; then Redis stops, and it is still never crossed', async ({
     freshDatabase: database,
   }) => {
     const sim = await startGatewaySim({ deliveryMs: { min: 600_000, max: 600_000 } });
@@ -58,11 +58,8 @@ describe('a route at fifty requests a second, four submit workers', () => {
     await enqueueMany(database, 3_000);
     const workers = await fleet(database, sim, [redis.url, redis.url, redis.url, redis.url]);
     await until(() => sim.log.counts().accepted >= RATE * 12);
-    const first = acceptedAt(sim);
-    expect(busiestSecond(first)).toBeLessThanOrEqual(RATE + BURST);
-    // Filled: how nearly is a benchmark's business, since on a busy machine the workers themselves stand still.
-    const seconds = ((first.at(-1) ?? 0) - (first[0] ?? 0)) / 1_000;
-    expect(first.length / seconds).toBeGreaterThan(RATE * 0.6);
+    expect(busiestSecond(acceptedAt(sim))).toBeLessThanOrEqual(RATE + BURST);
+    // How nearly it is filled is measured by `npm run bench -- rate`.
 
     await redis.stop();
     await Promise.all(
