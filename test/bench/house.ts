@@ -7,10 +7,10 @@ const BY = { who: 'bench', why: 'a measurement' };
 /** One route to the simulated provider, its price, and the template of the codes. Answers the route's id. */
 export async function furnish(
   pool: pg.Pool,
-  options: { maxBatch: number; submitWorkers: number; bounds?: RouteBounds },
+  options: { maxBatch: number; submitWorkers: number; bounds?: RouteBounds; name?: string },
 ): Promise<string> {
   const { id } = await addRoute(pool, {
-    name: 'simulated',
+    name: options.name ?? 'simulated',
     provider: 'smsgatewaycenter',
     account: 'default',
     channel: 'sms',

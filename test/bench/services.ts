@@ -15,6 +15,8 @@ export interface Services {
 export interface Database {
   /** As the login that made it. */
   readonly pool: pg.Pool;
+  /** As the login that made it. */
+  readonly url: string;
   urlFor(role: string): string;
 }
 
@@ -40,7 +42,7 @@ export async function startServices(cleanup: Cleanup, redis: 'any' | 'private'):
       const pool = new pg.Pool({ connectionString: url, max: 4 });
       pool.on('error', () => undefined);
       cleanup.add('close connections', () => pool.end());
-      return { pool, urlFor: (role) => urlFor(postgres.url, { database: name, role }) };
+      return { pool, url, urlFor: (role) => urlFor(postgres.url, { database: name, role }) };
     },
   };
 }

@@ -25,6 +25,26 @@ const TABLES: Readonly<Record<string, (routeId: string) => Columns>> = {
     status_word: 'x',
     status: 'open',
   }),
+  fallback: (routeId) => ({
+    tenant_id: 'shop',
+    business_key: 'k',
+    step: 1,
+    channel: 'sms',
+    route_id: routeId,
+    body: 'x',
+    encoding: 'GSM7',
+    segments: 1,
+  }),
+  schedule_change: (routeId) => ({
+    tenant_id: 'shop',
+    route_id: routeId,
+    submission_id: 1,
+    submission_created_at: new Date(0),
+    kind: 'cancel',
+    scheduled_for: new Date(),
+    requested_by: 'x',
+    reason: 'x',
+  }),
 };
 
 test('an id that somebody else issued is never a placeholder, and keeps its leading zeros', async ({

@@ -1,24 +1,32 @@
+-- An instant as programs read it.
+create function sendledger.iso_text(p_at timestamptz) returns text
+language sql stable as $iso$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $iso$;
+revoke execute on function sendledger.iso_text(timestamptz) from public;
+
 -- As in 0011, and: what a tenant may send, templates of one-time passwords, windows, wall-clock schedules, schedules that a provider
 -- holds, and what a message falls back to.
 create or replace function sendledger.enqueue_set(p_messages json, p_ords integer[]) returns setof sendledger.enqueue_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp set enable_nestloop = off set jit = off set plan_cache_mode = force_generic_plan as $enqueue$
 declare
-  item record;
+  answers sendledger.enqueue_answer[];
+  taken boolean;
+  codes bigint[];
   winner record;
   a sendledger.enqueue_answer;
-  codes bigint[] := '{}';
 begin
-  for item in
     with given as materialized (
-      select coalesce(p_ords[e.ord], e.ord::integer) as ord, i.*
-      from json_array_elements(p_messages) with ordinality as e(value, ord)
-      cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
+      select coalesce(p_ords[i.n], i.n::integer) as ord, i.*
+      from rows from (json_to_recordset(p_messages) as (
         tenant_id text, channel text, message_class text, recipient text, country text, sender_id text,
         event_type text, event_id text, event_version text,
         key_template text, key_version text, key_step text, key_bucket text,
         body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
         dlt_entity_id text, dlt_template_id text, template_id text, template_version text, template_params json,
-        route text, scheduled_for text, scheduled_tz text, held_by text, submit_by text, campaign_id text, on_proven_absent text, fallback json)
+        route text, scheduled_for text, scheduled_tz text, held_by text, submit_by text, campaign_id text, on_proven_absent text, fallback json))
+      with ordinality as i(tenant_id, channel, message_class, recipient, country, sender_id, event_type, event_id, event_version,
+        key_template, key_version, key_step, key_bucket, body, encoding, segments, ascii_encoding, ascii_segments,
+        dlt_entity_id, dlt_template_id, template_id, template_version, template_params,
+        route, scheduled_for, scheduled_tz, held_by, submit_by, campaign_id, on_proven_absent, fallback, n)
     ), steps as materialized (
       select g.ord, e.step, g.tenant_id, g.message_class, i.*
       from given g
@@ -203,42 +211,111 @@ begin
           excluded.template_version, excluded.template_params, excluded.dlt_entity_id, excluded.dlt_template_id, excluded.after, excluded.may_duplicate,
           excluded.look_at, null)
     )
-    select n.ord, n.problem, n.tenant_id, n.business_key, n.content_hash, n.at, n.route_id, n.message_class, m.id, m.attempt_key
+    -- What lost its key has no answer yet; its key stands where the ids come.
+    select array_agg(case
+        when n.problem is not null then row(n.ord, 'invalid', null, null, null, null, split_part(n.problem, ':', 1),
+          substr(n.problem, strpos(n.problem, ':') + 1))::sendledger.enqueue_answer
+        when m.id is not null then row(n.ord, 'created', m.id::text, sendledger.iso_text(n.at), m.attempt_key::text,
+          n.route_id::text || '.' || n.message_class, null, null)::sendledger.enqueue_answer
+        else row(n.ord, null, n.business_key, null, n.tenant_id, encode(n.content_hash, 'hex'), null, null)::sendledger.enqueue_answer
+      end order by n.ord),
+      coalesce(bool_or(n.problem is null and m.id is null), false), array_agg(m.id order by n.ord) filter (where n.message_class = 'otp' and m.id is not null)
+    into answers, taken, codes
     from numbered n
     left join good g on g.ord = n.ord
-    left join made m on m.id = g.mid
-    order by n.ord
-  loop
-    a := null;
-    a.ord := item.ord;
-    if item.problem is not null then
-      a.answer := 'invalid';
-      a.field := split_part(item.problem, ':', 1);
-      a.reason := substr(item.problem, length(a.field) + 2);
-    elsif item.id is not null then
-      a.answer := 'created';
-      a.message_id := item.id::text;
-      a.message_created_at := to_char(item.at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
-      a.attempt_key := item.attempt_key::text;
-      a.lane := item.route_id::text || '.' || item.message_class;
-      if item.message_class = 'otp' then codes := codes || item.id; end if;
-    else
+    left join made m on m.id = g.mid;
+
+  if taken then
+    for i in 1..cardinality(answers) loop
+      a := answers[i];
+      continue when a.answer is not null;
       -- A second statement, because the first one's snapshot cannot see a winner that committed while it waited. One table at
       -- a time, by its whole key: joined, and without nested loops, it would read the table.
       select k.message_id, k.message_created_at, k.content_hash into winner
       from sendledger.message_key k
-      where k.tenant_id = item.tenant_id and k.business_key = item.business_key;
+      where k.tenant_id = a.attempt_key and k.business_key = a.message_id;
+      a.answer := case when encode(winner.content_hash, 'hex') = a.lane then 'duplicate' else 'conflict' end;
+      a.lane := null;
+      a.attempt_key := null;
       select m.attempt_key::text into a.attempt_key
       from sendledger.outbound_message m
       where m.id = winner.message_id and m.created_at = winner.message_created_at;
-      a.answer := case when winner.content_hash = item.content_hash then 'duplicate' else 'conflict' end;
       a.message_id := winner.message_id::text;
-      a.message_created_at := to_char(winner.message_created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
+      a.message_created_at := sendledger.iso_text(winner.message_created_at);
       a.field := case when a.answer = 'conflict' then 'body' end;
       a.reason := case when a.answer = 'conflict' then 'the same business key is taken by a message with other content' end;
-    end if;
+      answers[i] := a;
+    end loop;
+  end if;
+  if codes is not null then perform sendledger.supersede_codes(codes, date_trunc('milliseconds', now())); end if;
+  return query select * from unnest(answers);
+end
+$enqueue$;
+
+-- As in 0008, and: what is no object is sorted out here, since the set takes objects only.
+create or replace function sendledger.enqueue(p_messages json) returns setof sendledger.enqueue_answer
+language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $enqueue$
+declare
+  elements json[];
+  kept text[] := '{}';
+  ords integer[] := '{}';
+  answers sendledger.enqueue_answer[] := '{}';
+  a sendledger.enqueue_answer;
+  element record;
+begin
+  if p_messages is null or json_typeof(p_messages) <> 'array' then
+    a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'a JSON array of messages is needed';
     return next a;
+    return;
+  end if;
+  begin
+    return query select * from sendledger.enqueue_set(p_messages, null);
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    null;
+  end;
+  begin
+    select coalesce(array_agg(e.value order by e.ord), '{}') into elements
+    from json_array_elements(p_messages) with ordinality as e(value, ord);
+  exception when program_limit_exceeded then
+    a.ord := 1; a.answer := 'invalid'; a.field := 'messages'; a.reason := 'nested too deeply';
+    return next a;
+    return;
+  end;
+  for i in 1..cardinality(elements) loop
+    if json_typeof(elements[i]) <> 'object' then
+      a := null;
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'a JSON object is needed';
+      answers := answers || a;
+    elsif sendledger.can_be_read(elements[i]) then
+      kept := kept || elements[i]::text;
+      ords := ords || i;
+    else
+      a := null;
+      a.ord := i; a.answer := 'invalid'; a.field := 'message'; a.reason := 'it holds what the database cannot store';
+      answers := answers || a;
+    end if;
   end loop;
-  if cardinality(codes) > 0 then perform sendledger.supersede_codes(codes, date_trunc('milliseconds', now())); end if;
+  begin
+    return query select * from (
+      select * from sendledger.enqueue_set(('[' || array_to_string(kept, ',') || ']')::json, ords)
+      union all select * from unnest(answers)) both_kinds order by 1;
+    return;
+  exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+    null;
+  end;
+  -- Something that no check here knows. One by one, in the order of the texts, so that two such calls at least agree.
+  for element in
+    select k.value, k.ord from unnest(kept, ords) as k(value, ord) order by k.value
+  loop
+    begin
+      select * into a from sendledger.enqueue_set(('[' || element.value || ']')::json, array[element.ord]);
+    exception when data_exception or integrity_constraint_violation or program_limit_exceeded then
+      a := null;
+      a.ord := element.ord; a.answer := 'invalid'; a.field := 'message'; a.reason := 'the database cannot store it (' || sqlstate || ')';
+    end;
+    answers := answers || a;
+  end loop;
+  return query select * from unnest(answers) order by 1;
 end
 $enqueue$;
