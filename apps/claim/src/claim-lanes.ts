@@ -1,5 +1,5 @@
 import { laneName, type MessageClass } from '@sendledger/core';
-import { claim, type LaneHint, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
+import { type Credits, claim, type LaneHint, type LaneRef, lanesWithWork } from '@sendledger/core/ledger';
 import { at } from '@sendledger/core/points';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
 import type { LaneHints } from './lane-hints.ts';
@@ -38,17 +38,17 @@ export function claimRound(
     registers: [context.registry],
   });
 
-  // Whom each lane served last: the turns go on behind it.
-  const served = new Map<string, string>();
+  // What is owed to the tenants of each lane.
+  const owed = new Map<string, Credits>();
   return async (messageClass) => {
     let found = false;
     let more = false;
     for (const lane of await lanesWithWork(context.sql, messageClass, hints.starts(messageClass))) {
       const key = laneName(lane.routeId, lane.messageClass);
       const { hint, keep } = hints.begin(lane);
-      const result = await claimLane(context, lane, policy, served.get(key) ?? '', hint);
+      const result = await claimLane(context, lane, policy, owed.get(key), hint);
       keep(result.hint);
-      if (result.served !== null) served.set(key, result.served);
+      owed.set(key, result.credits);
       if (result.rows > 0) claimed.inc({ message_class: lane.messageClass }, result.rows);
       if (result.unpriced > 0) unpriced.inc({ message_class: lane.messageClass }, result.unpriced);
       if (result.postponed > 0) postponed.inc({ message_class: lane.messageClass }, result.postponed);
@@ -63,7 +63,7 @@ async function claimLane(
   context: AppContext,
   lane: LaneRef,
   policy: ClaimPolicy,
-  after: string,
+  credits: Credits | undefined,
   hint: LaneHint | undefined,
 ) {
   const result = await claim(context.pool, {
@@ -71,12 +71,12 @@ async function claimLane(
     limit: policy.batch,
     leaseMs: policy.leaseMs,
     workerId: context.worker.id,
-    after,
+    ...(credits === undefined ? {} : { credits }),
     ...(hint === undefined ? {} : { hint }),
   });
   if (result.submissions > 0) {
     context.log.info(
-      { route: lane.routeId, message_class: lane.messageClass, ...result, served: undefined, hint: undefined },
+      { route: lane.routeId, message_class: lane.messageClass, ...result, credits: undefined, hint: undefined },
       'claimed',
     );
     // After the commit, and for the lot.

@@ -1,5 +1,6 @@
 import { asksProvider, judgeScheduleChange, type ScheduleFacts } from '@sendledger/core';
 import {
+  askCoveredSince,
   durably,
   endScheduleChange,
   noteScheduleChange,
@@ -16,6 +17,10 @@ export interface SchedulePolicy {
   readonly firstReportMs: number;
 }
 
+/** How often, how far back and how many cancellations are held against what providers hold. */
+const COVERED_EVERY_MS = 30_000;
+const COVERED_MINUTES = 15;
+const COVERED_FACTS = 200;
 /** Changes of one round: each costs two or three calls, one after the other. */
 const AT_ONCE = 20;
 
@@ -30,6 +35,7 @@ export class ScheduleChanges {
   readonly #adapters: ReadonlyMap<string, Adapter>;
   readonly #policy: SchedulePolicy;
   readonly #ended: Counter<'kind' | 'state'>;
+  #coveredAt = Number.NEGATIVE_INFINITY;
 
   constructor(context: AppContext, adapters: ReadonlyMap<string, Adapter>, policy: SchedulePolicy) {
     this.#context = context;
@@ -44,6 +50,11 @@ export class ScheduleChanges {
   }
 
   round = async (): Promise<Round> => {
+    if (performance.now() - this.#coveredAt > COVERED_EVERY_MS) {
+      this.#coveredAt = performance.now();
+      const asked = await durably(this.#context.pool, (sql) => askCoveredSince(sql, COVERED_MINUTES, COVERED_FACTS));
+      if (asked > 0) this.#context.log.info({ messages: asked }, 'held_messages_covered');
+    }
     const changes = await durably(this.#context.pool, (sql) =>
       takeScheduleChanges(sql, {
         limit: AT_ONCE,

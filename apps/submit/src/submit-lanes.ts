@@ -33,6 +33,8 @@ export interface SubmitPolicy extends JudgePolicy {
 
 /** Rows whose outcomes are written in one transaction at most, unless one request has more. */
 const ROWS_A_FLIGHT = 1_000;
+/** A class that gives way looks again after this long. */
+const URGENT_PAUSE_MS = 20;
 /** Bulk waits so long for so large a share of the connections to be free. */
 const BULK_PAUSE_MS = 12;
 const BULK_SHARE = 0.25;
@@ -162,6 +164,12 @@ export class Submitter {
         this.#probe(lane, adapter);
         continue;
       }
+      // Of two classes of a route the more urgent goes first, whatever there is too little of.
+      if (lane.urgent > 0) {
+        this.#starved.add(messageClass);
+        this.#lookAgain(lane, URGENT_PAUSE_MS);
+        continue;
+      }
       if (this.#tooFew(lane, free)) continue;
       const got = await this.#markWithTokens(lane, adapter, Math.min(free, lane.waiting));
       if (got === null) continue;
@@ -203,9 +211,15 @@ export class Submitter {
     if (rate === null) return (await this.#markLane(lane, adapter, wanted, null)).length;
     const recipients = rate.unit === 'recipients';
     // A request waits until its recipients fit; none is larger than the burst, by what the claim takes.
-    const tokens = recipients ? Math.min(wanted * lane.maxBatch, Math.ceil(rate.burst)) : wanted;
+    const tokens = recipients ? Math.min(wanted * rate.largest, Math.max(Math.ceil(rate.burst), rate.largest)) : wanted;
     const keep = lane.messageClass === 'otp' ? 0 : rate.reserve;
-    const grant = await this.#limiter.take(lane.routeId, { rate: rate.perSecond, burst: rate.burst }, tokens, keep);
+    const grant = await this.#limiter.take(
+      lane.routeId,
+      { rate: rate.perSecond, burst: rate.burst },
+      tokens,
+      keep,
+      rate.largest,
+    );
     if (grant.granted === 0) {
       this.#lookAgain(lane, grant.waitMs);
       return null;

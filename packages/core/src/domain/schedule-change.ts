@@ -31,6 +31,8 @@ export type ScheduleVerdict = 'done' | 'too_late' | 'again' | 'refused';
 
 /** A provider whose list names minutes only. */
 const SAME_TIME_MS = 60_000;
+/** Before its time, in which what is gone from the list may have been sent. */
+const NEAR_MS = 60_000;
 /** Refusals after which nobody asks again. */
 const MOST_REFUSALS = 5;
 /** After its time and the settling, evidence may still come for so long. */
@@ -49,7 +51,8 @@ function judgeCancel(facts: ScheduleFacts): ScheduleVerdict {
   if ((facts.records ?? 0) > 0 || entry?.state === 'sent') return 'too_late';
   if (entry?.state === 'cancelled') return 'done';
   const gone = facts.list !== null && entry === null;
-  if (gone && facts.answered === 'done') return 'done';
+  // Near its time, gone may mean sent.
+  if (gone && facts.answered === 'done' && facts.nowMs < facts.scheduledForMs - NEAR_MS) return 'done';
   const settled = facts.nowMs >= facts.scheduledForMs + facts.settleMs;
   // Neither held nor sent, long after its time.
   const reached = facts.answered !== null && facts.answered !== 'not_sent';
@@ -65,10 +68,15 @@ function judgeMove(facts: ScheduleFacts): ScheduleVerdict {
   const wanted = facts.moveToMs ?? Number.NaN;
   if (entry?.state === 'cancelled' || entry?.state === 'sent' || (facts.records ?? 0) > 0) return 'too_late';
   if (entry?.scheduledForMs !== undefined && entry.scheduledForMs !== null) {
-    if (Math.abs(entry.scheduledForMs - wanted) < SAME_TIME_MS) return 'done';
+    const off = Math.abs(entry.scheduledForMs - wanted);
+    // Nearer to what was wanted than to what it was, or a small move would be taken for made.
+    if (off < SAME_TIME_MS && off < Math.abs(entry.scheduledForMs - facts.scheduledForMs)) return 'done';
     if (facts.answered === 'refused' && facts.asks >= MOST_REFUSALS) return 'refused';
   }
-  return facts.nowMs >= facts.scheduledForMs ? 'too_late' : 'again';
+  if (facts.nowMs < facts.scheduledForMs) return 'again';
+  // Its old time has come: seen at it, or seen no more, it was sent then. Where nothing can be seen it may have been moved.
+  if (facts.list !== null) return 'too_late';
+  return facts.nowMs >= facts.scheduledForMs + facts.settleMs + PATIENCE_MS ? 'refused' : 'again';
 }
 
 /** Whether the call is made (again): not after its time, nor where it was answered and only has to be seen. */

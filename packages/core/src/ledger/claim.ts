@@ -2,10 +2,11 @@ import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
 import { type LaneHint, nextHint } from './claim-hint.ts';
-import { beginBehind, sharesOf, type Turn, tenantsWaiting } from './fair-turns.ts';
+import { type Credits, chargeTurns, sharesOf, type Turn, tenantsWaiting } from './fair-turns.ts';
 import { type LaneRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
+import { LARGEST_REQUEST } from './route-rate.ts';
 import { dictionary } from './row-values.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
@@ -16,8 +17,8 @@ export interface ClaimRequest extends LaneRef {
   /** How long the submissions wait for their mark before they are released. */
   readonly leaseMs: number;
   readonly workerId: string;
-  /** The tenant that this claimer served last in this lane: the turns go on behind it. */
-  readonly after?: string;
+  /** What this claimer owes the tenants of this lane from claims before, in rows. */
+  readonly credits?: Credits;
   /** What the last claim of this lane gave; saves the way over rows that are gone. Never for one-time passwords. */
   readonly hint?: LaneHint;
 }
@@ -35,8 +36,8 @@ export interface ClaimResult {
   readonly more: boolean;
   /** The breaker is open: one message was taken as its probe. */
   readonly probe: boolean;
-  /** The tenant served last; null where nobody was, or nobody else waits. */
-  readonly served: string | null;
+  /** What is owed to the tenants now; for the next claim. */
+  readonly credits: Credits;
   /** Where the next claim of this lane may begin. */
   readonly hint: LaneHint | null;
 }
@@ -52,7 +53,7 @@ const NOTHING: ClaimResult = {
   postponed: 0,
   more: false,
   probe: false,
-  served: null,
+  credits: new Map(),
   hint: null,
 };
 
@@ -66,15 +67,16 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
     if (gate === undefined || gate.room <= 0 || gate.rowRoom <= 0) return NOTHING;
     // A probe is the first of them that has a price and was not cancelled.
     const limit = gate.probe ? PROBE_CANDIDATES : Math.min(request.limit, gate.room * gate.maxBatch, gate.rowRoom);
-    const tenants =
-      request.hint === undefined
-        ? await tenantsWaiting(sql, request, request.after ?? '')
-        : beginBehind(request.hint.tenants, request.after ?? '');
-    const turns = sharesOf(tenants, limit);
+    const tenants = request.hint?.tenants ?? (await tenantsWaiting(sql, request));
+    const turns = sharesOf(tenants, limit, request.credits);
     const { rows: picked, at } = await pickDue(sql, request, limit, gate.maxBatch, turns);
     const hint = gate.probe ? null : nextHint(tenants, picked, at, request.hint);
     if (picked.length === 0) return { ...NOTHING, hint };
-    const served = turns.length > 1 ? (picked.at(-1)?.tenantId ?? null) : null;
+    const credits = chargeTurns(
+      tenants,
+      picked.map((row) => row.tenantId),
+      request.credits,
+    );
 
     const covered = picked.filter((row) => row.cancelled);
     if (covered.length > 0) await cancelCovered(sql, covered);
@@ -126,7 +128,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
       postponed: home.length + shut.length,
       more: !gate.probe && (picked.length >= limit || anyFull(picked, turns)),
       probe: gate.probe,
-      served,
+      credits,
       hint,
     };
   });
@@ -167,9 +169,9 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
   }>(
     sql,
     `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1
-         when r.rate_unit = 'recipients' then least(r.max_batch, r.max_in_flight_rows, greatest(1, floor(r.rate_per_second * r.burst_seconds / 2)))::integer
+         when r.rate_unit = 'recipients' then least(r.max_batch, r.max_in_flight_rows, ${LARGEST_REQUEST})::integer
          else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
-       least(r.max_open_submissions, case when r.rate_unit = 'requests' then ceil(r.rate_per_second * $3 / 1000) end)::integer - busy.requests as room,
+       least(r.max_open_submissions - busy.of_lane, case when r.rate_unit = 'requests' then ceil(r.rate_per_second * $3 / 1000) - busy.requests end)::integer as room,
        case when r.rate_unit = 'recipients' then ceil(r.rate_per_second * $3 / 1000)::integer - busy.rows end as row_room,
        case when shop.opens_at > now() then shop.opens_at
          when shop.closes_at <= now() + $3 * interval '1 ms' then (select n.opens_at from sendledger.window_at(shop.closes_at, l.window_opens, l.window_closes, l.window_zone) n)
@@ -178,8 +180,9 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
      from sendledger.route r
      join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
      cross join sendledger.dataset_epoch e
-     cross join lateral (select count(*)::integer as requests, coalesce(sum(s.size), 0)::integer as rows from sendledger.submission s
-       where s.route_id = r.id and s.message_class = l.message_class and s.state = 'open') busy
+     -- What is more urgent is sent first, and takes the rate before this.
+     cross join lateral (select count(*) as requests, coalesce(sum(s.size), 0) as rows, count(*) filter (where s.message_class = l.message_class) as of_lane
+       from sendledger.submission s where s.route_id = r.id and s.message_class <= l.message_class and s.state = 'open') busy
      left join lateral sendledger.window_at(now(), l.window_opens, l.window_closes, l.window_zone) shop on l.window_zone is not null
      where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold and e.status = 'ok'
        and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
@@ -234,6 +237,7 @@ const DUE_COLUMNS = `m.id, m.created_at, m.tenant_id, m.recipient, m.due_at, now
       else least(m.submit_by, m.scheduled_for - coalesce((select r.schedule_lead from sendledger.route r where r.id = $1), interval '0')) end as not_after,
     case when m.held_by = 'us' then 'no'
       when m.scheduled_for - (select r.schedule_lead from sendledger.route r where r.id = $1) > now() + $4 * interval '1 ms'
+        and (select w.earlier = w.later from sendledger.route r cross join lateral sendledger.wall_clock(m.scheduled_for at time zone r.provider_zone, r.provider_zone) w where r.id = $1)
         and (select sendledger.due_in_window(m.scheduled_for, l.window_opens, l.window_closes, l.window_zone) = m.scheduled_for
           from sendledger.lane l where l.route_id = $1 and l.message_class = $2::sendledger.message_class) then 'ahead'
       else 'late' end as held,

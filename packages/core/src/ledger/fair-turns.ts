@@ -34,28 +34,53 @@ export interface WaitingTenant {
   readonly weight: number;
 }
 
+/** Every tenant that waits in a lane; more than a thousand wait for a round in which others are gone. */
+export function tenantsWaiting(sql: Sql, lane: LaneRef): Promise<WaitingTenant[]> {
+  return rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, '', MOST_TENANTS]);
+}
+
+/** Rows that are owed to a tenant, by its weight; below zero: it had more than its part. */
+export type Credits = ReadonlyMap<string, number>;
+
+/** A tenant that waits for its time gathers no claim to be served alone afterwards. */
+const MOST_CREDIT = 50;
+
 /**
- * Every tenant that waits in a lane, beginning behind the one that was served last. Where there are more tenants than rows in a
- * claim, the rest comes in the next rounds.
- *
- * @param after the tenant served last; empty: begin with the first
+ * Shares of a limit by weight: whole parts first, and what is left of it to those that are owed most. Who has no part comes after those
+ * that have one, with a row each, since of these some may have nothing that is due. Pure.
  */
-export async function tenantsWaiting(sql: Sql, lane: LaneRef, after: string): Promise<WaitingTenant[]> {
-  const tenants = (from: string) =>
-    rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, from, MOST_TENANTS]);
-  const behind = await tenants(after);
-  const before = after === '' ? [] : (await tenants('')).filter((t) => !behind.some((b) => b.tenantId === t.tenantId));
-  return [...behind, ...before];
-}
-
-/** Shares of a limit by weight, and one row at least. Pure. */
-export function sharesOf(tenants: readonly WaitingTenant[], limit: number): Turn[] {
+export function sharesOf(tenants: readonly WaitingTenant[], limit: number, credits: Credits = new Map()): Turn[] {
   const sum = tenants.reduce((total, tenant) => total + tenant.weight, 0);
-  return tenants.map(({ tenantId, weight }) => ({ tenantId, share: Math.max(1, Math.floor((limit * weight) / sum)) }));
+  const parts = tenants
+    .map(({ tenantId, weight }) => {
+      const part = (limit * weight) / sum;
+      const whole = Math.floor(part);
+      return { tenantId, whole, owed: (credits.get(tenantId) ?? 0) + part - whole };
+    })
+    .toSorted((a, b) => b.owed - a.owed);
+  let left = limit - parts.reduce((total, { whole }) => total + whole, 0);
+  const shares = parts.map(({ tenantId, whole, owed }) => {
+    const extra = left > 0 ? 1 : 0;
+    left -= extra;
+    return { tenantId, share: whole + extra, owed };
+  });
+  return [...shares.filter(({ share }) => share > 0), ...shares.filter(({ share }) => share === 0)].map(
+    ({ tenantId, share }) => ({ tenantId, share: Math.max(1, share) }),
+  );
 }
 
-/** The same tenants, beginning behind one of them. Pure. */
-export function beginBehind(tenants: readonly WaitingTenant[], after: string): readonly WaitingTenant[] {
-  const place = tenants.findIndex((tenant) => tenant.tenantId === after);
-  return place < 0 ? tenants : [...tenants.slice(place + 1), ...tenants.slice(0, place + 1)];
+/** What is owed after a claim: to each its part of what was picked, less what was its own. Pure. */
+export function chargeTurns(
+  tenants: readonly WaitingTenant[],
+  picked: readonly string[],
+  credits: Credits = new Map(),
+): Credits {
+  const sum = tenants.reduce((total, tenant) => total + tenant.weight, 0);
+  const taken = Map.groupBy(picked, (tenantId) => tenantId);
+  return new Map(
+    tenants.map(({ tenantId, weight }) => {
+      const owed = (credits.get(tenantId) ?? 0) + (picked.length * weight) / sum - (taken.get(tenantId)?.length ?? 0);
+      return [tenantId, Math.min(Math.max(owed, -MOST_CREDIT), MOST_CREDIT)];
+    }),
+  );
 }

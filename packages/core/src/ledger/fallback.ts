@@ -5,7 +5,7 @@ import { rowsOf, type Sql } from './sql.ts';
 export interface FallbackAnswer {
   /**
    * `created`: the next step of its chain is in the ledger, pending. Each other one is a refusal: `none` is left · `open`, `unknown`:
-   * not yet · `delivered` · `replaced` · `doubtful`: closed, and something says that it was sent · `cancelled` · `too_late` · `no_route`.
+   * not yet · `delivered` · `replaced` · `doubtful`: closed, and something says that it was sent · `cancelled` · `superseded` by a newer code · `too_late` · `no_route`.
    */
   readonly answer:
     | 'created'
@@ -16,6 +16,7 @@ export interface FallbackAnswer {
     | 'replaced'
     | 'doubtful'
     | 'cancelled'
+    | 'superseded'
     | 'too_late'
     | 'no_route'
     | 'not_found';
@@ -74,7 +75,7 @@ export async function overdue(sql: Sql, limit: number): Promise<(RowRef & { atte
   for (const { tenantId, businessKey, step } of due) {
     const [row] = await rowsOf<RowRef & { attemptKey: string; ready: boolean }>(
       sql,
-      `select m.id, m.created_at as "createdAt", m.attempt_key as "attemptKey", m.state = 'submitted' and m.submitted_at + f.after <= now() as ready
+      `select m.id, m.created_at as "createdAt", m.attempt_key as "attemptKey", m.state = 'submitted' and greatest(m.submitted_at, m.scheduled_for) + f.after <= now() as ready
        from sendledger.message_key k
        join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
        join sendledger.fallback f on f.tenant_id = k.tenant_id and f.business_key = k.business_key and f.step = m.fallback_step
@@ -85,8 +86,8 @@ export async function overdue(sql: Sql, limit: number): Promise<(RowRef & { atte
     await sql.query(
       `update sendledger.fallback f
        set look_at = (
-         select case when m.state = 'submitted' then greatest(m.submitted_at + f.after, now() + interval '5 s')
-           when m.state in ('pending', 'claimed', 'retry', 'unknown') then now() + f.after end
+         select case when m.state = 'submitted' then greatest(greatest(m.submitted_at, m.scheduled_for) + f.after, now() + interval '5 s')
+           when m.state in ('pending', 'claimed', 'retry', 'unknown') then greatest(now(), m.due_at) + f.after end
          from sendledger.message_key k
          join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at and m.fallback_step = f.step
          where k.tenant_id = f.tenant_id and k.business_key = f.business_key)

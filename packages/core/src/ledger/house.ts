@@ -1,6 +1,8 @@
 import { MESSAGE_CLASSES, type MessageChannel, type MessageClass } from '../domain/state.ts';
 import type { MessageTemplate } from '../domain/template.ts';
 import { needNameAndReason, writeAuditLog } from './audit-log.ts';
+import type { RowRef } from './identity.ts';
+import { release } from './release.ts';
 import { countOf, rowsOf, type Sql } from './sql.ts';
 
 export interface NewRoute {
@@ -382,6 +384,12 @@ export async function setLaneWindow(
     JSON.stringify({ messageClass, window }),
   ]);
   if (set === 0) return false;
+  // What is claimed and not marked would leave by the old window: it is claimed again by the new one.
+  for (;;) {
+    const open = await rowsOf<RowRef>(sql, OPEN_OF_LANE, [routeId, messageClass]);
+    if (open.length === 0) break;
+    await release(sql, open);
+  }
   while ((await countOf(sql, DUE_BY_THE_NEW_WINDOW, [routeId, messageClass, WAITING_ROWS])) === WAITING_ROWS);
   return true;
 }
@@ -398,13 +406,14 @@ with touched as (
 insert into sendledger.audit_log (who, action, subject, why, details)
 select $6, 'lane_window_set', 'route ' || $1, $7, $8::jsonb from changed`;
 
-/** Beside what a claim put off: what enqueue, a replay or a move set to the opening, which says no reason. */
+const OPEN_OF_LANE = `select s.id, s.created_at as "createdAt" from sendledger.submission s
+  where s.route_id = $1 and s.message_class = $2::sendledger.message_class and s.state = 'open' order by s.id limit 500`;
+
 const DUE_BY_THE_NEW_WINDOW = `
 with waiting as materialized (
   select m.id, m.created_at from sendledger.outbound_message m
   where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
-    and m.due_at > now() and m.due_at > coalesce(m.scheduled_for, m.created_at)
-    and (m.state_reason = 'outside_window' or (m.state = 'pending' and m.state_reason is null and m.held_by = 'us'))
+    and m.due_at > now() and m.state_reason = 'outside_window'
   order by m.due_at, m.id limit $3 for update skip locked
 )
 update sendledger.outbound_message m

@@ -17,6 +17,7 @@ export * from './clock.ts';
 export * from './dataset.ts';
 export * from './end-rate.ts';
 export * from './expire.ts';
+export type { Credits } from './fair-turns.ts';
 export * from './fallback.ts';
 export * from './gauges.ts';
 export * from './house.ts';

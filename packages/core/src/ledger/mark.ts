@@ -2,6 +2,7 @@ import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import type { LaneRef, RowRef } from './identity.ts';
 import { NEXT_PROBE_AT } from './probe-pause.ts';
+import { BUCKET, LARGEST_REQUEST } from './route-rate.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
 
@@ -54,7 +55,7 @@ export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no
 
 /**
  * THE list of conditions under which a request may leave; there is no other. The submission is open, its lease alive, the
- * time before `not_after`; route and lane not paused, nor told to wait; the breaker closed, or this is the probe whose time has come; requests
+ * time before `not_after`; route and lane not paused, nor told to wait, nor at a rate of 0; the breaker closed, or this is the probe whose time has come; requests
  * and rows on the wire under the route's bounds (ambiguous ones hold no place); no hold; and the dataset is the one the
  * submission was claimed in: epoch number, environment, cluster and timeline.
  */
@@ -74,7 +75,7 @@ export const MARK = `with gate as materialized (
       where s.route_id = r.id and s.state = 'marked'
     ) busy
     where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold
-      and coalesce(r.throttled_until, '-infinity') <= clock_timestamp()
+      and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
       and e.status = 'ok' and e.environment = $4
       and e.system_identifier = (select c.system_identifier::text from pg_control_system() c)
       and e.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
@@ -202,6 +203,8 @@ export interface LaneWork extends LaneRef {
   readonly probeForced: boolean;
   /** Open submissions of the lane, as far as anybody could start at once. */
   readonly waiting: number;
+  /** Open submissions of more urgent lanes of its route that may leave: they go first. */
+  readonly urgent: number;
   /** What the route may send; null: no limit. */
   readonly rate: RouteRate | null;
 }
@@ -215,6 +218,8 @@ export interface RouteRate {
   readonly burst: number;
   /** Tokens of the burst that only one-time passwords may use. */
   readonly reserve: number;
+  /** Tokens that one request of the lane may need. */
+  readonly largest: number;
 }
 
 /** Lanes of a class with an open submission. */
@@ -230,6 +235,8 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     probes: number;
     probe_forced: boolean;
     waiting: number;
+    urgent: number;
+    largest: number;
     rate: number | null;
     rate_unit: RouteRate['unit'];
     burst: number;
@@ -243,8 +250,12 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
          else 'open' end as breaker, r.probes, r.probe_forced,
        (select count(*) from (select from sendledger.submission s where s.route_id = l.route_id
          and s.message_class = l.message_class and s.state = 'open' limit 512) x)::integer as waiting,
-       r.rate_per_second::double precision as rate, r.rate_unit, greatest(1, r.rate_per_second * r.burst_seconds / 2)::double precision as burst,
-       (greatest(1, r.rate_per_second * r.burst_seconds / 2) * r.otp_reserve)::double precision as reserve
+       (select count(*) from (select from sendledger.submission s join sendledger.lane u on u.route_id = s.route_id and u.message_class = s.message_class
+         where s.route_id = l.route_id and s.message_class < l.message_class and s.state = 'open' and u.paused_at is null
+           and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() limit 512) x)::integer as urgent,
+       r.rate_per_second::double precision as rate, r.rate_unit, ${BUCKET}::double precision as burst,
+       (${BUCKET} * r.otp_reserve)::double precision as reserve,
+       case when r.rate_unit = 'requests' or l.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows, ${LARGEST_REQUEST}) end::integer as largest
      from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
      where l.message_class = $1::sendledger.message_class
@@ -264,7 +275,10 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
     probes: row.probes,
     probeForced: row.probe_forced,
     waiting: row.waiting,
+    urgent: row.urgent,
     rate:
-      row.rate === null ? null : { perSecond: row.rate, unit: row.rate_unit, burst: row.burst, reserve: row.reserve },
+      row.rate === null
+        ? null
+        : { perSecond: row.rate, unit: row.rate_unit, burst: row.burst, reserve: row.reserve, largest: row.largest },
   }));
 }

@@ -75,8 +75,9 @@ export async function noteScheduleChange(
 ): Promise<void> {
   await sql.query(
     `update sendledger.schedule_change c set answered = coalesce($2, c.answered), seen = coalesce($3, c.seen)
-     where c.id = $1 and c.ended_at is null`,
-    [change.id, note.answered, note.seen],
+     -- Another time may have been wished for meanwhile; then it is asked about that.
+     where c.id = $1 and c.ended_at is null and c.move_to is not distinct from $4::timestamptz`,
+    [change.id, note.answered, note.seen, change.moveTo],
   );
 }
 
@@ -107,8 +108,9 @@ export async function endScheduleChange(
     sql,
     `update sendledger.schedule_change c
      set state = $2, answered = coalesce($3, c.answered), seen = coalesce($4, c.seen), ended_at = now()
-     where c.id = $1 and c.ended_at is null returning 1`,
-    [change.id, end.state, end.answered, end.seen],
+     -- Another time may have been wished for meanwhile; then it is asked about that.
+     where c.id = $1 and c.ended_at is null and c.move_to is not distinct from $5::timestamptz returning 1`,
+    [change.id, end.state, end.answered, end.seen, change.moveTo],
   );
   if (ended.length === 0) return null;
   if (end.state === 'refused')
@@ -134,6 +136,11 @@ export async function endScheduleChange(
     details: { provider_txn_id: change.providerTxnId, move_to: change.moveTo, answered: end.answered, seen: end.seen },
   });
   if (end.state !== 'done') return 0;
+  // By id, as receipts lock them.
+  await sql.query(
+    `select from sendledger.outbound_message m where m.submission_id = $1 and m.state = 'submitted' order by m.id for no key update`,
+    [change.submission.id],
+  );
   const moved = change.kind === 'cancel' ? await failCancelled(sql, change) : await moveTimes(sql, change);
   await sql.query(
     `update sendledger.submission s set poll_at = $3::timestamptz + $4::double precision * interval '1 ms'
@@ -172,4 +179,20 @@ async function moveTimes(sql: Sql, change: ScheduleChange): Promise<number> {
     [change.submission.id, change.moveTo],
   );
   return rows.length;
+}
+
+/**
+ * What a provider holds and a cancellation of the last minutes covers: a request that was on its way when it was cancelled, and was
+ * accepted since. Answers how many messages are asked about.
+ */
+export async function askCoveredSince(sql: Sql, minutes: number, limit: number): Promise<number> {
+  const rows = await rowsOf<{ asked: number }>(
+    sql,
+    `select coalesce(cardinality(sendledger.ask_cancel_held(c.tenant_id, c.id)), 0) as asked
+     from (select x.id, x.tenant_id from (select y.* from sendledger.cancellation y order by y.id desc limit $2) x
+       where x.created_at > now() - $1::integer * interval '1 minute'
+         and exists (select from sendledger.outbound_message m where m.held_by = 'provider' and m.state = 'submitted' and m.scheduled_for > now())) c`,
+    [minutes, limit],
+  );
+  return rows.reduce((sum, row) => sum + row.asked, 0);
 }

@@ -69,4 +69,6 @@ const WALL_CLOCKS = `select m.id, m.created_at as "createdAt", m.submission_id, 
     select x.local, (sendledger.wall_clock(x.local, m.scheduled_tz)).first as first
     from (select (m.scheduled_for at time zone 'UTC') + m.scheduled_offset_s * interval '1 s' as local) x
   ) w
-  where m.scheduled_offset_s is not null and m.scheduled_for > now() and m.scheduled_for < now() + ${HORIZON} and w.first <> m.scheduled_for`;
+  where m.scheduled_offset_s is not null and m.scheduled_for > now() and m.scheduled_for < now() + ${HORIZON} and w.first <> m.scheduled_for
+    -- An instant that still shows the clock that was meant stays: it may be the second of a repeated hour.
+    and m.scheduled_for at time zone m.scheduled_tz <> w.local`;

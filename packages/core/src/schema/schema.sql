@@ -274,6 +274,7 @@ create table sendledger.outbound_message (
   correlation_window_ms integer,
   held_by text default 'us'::text not null,
   scheduled_offset_s integer,
+  asked_again_at timestamp with time zone,
   fallback_step smallint,
   constraint claimed_has_quote CHECK (((state <> 'claimed'::sendledger.message_state) OR (quoted_cost IS NOT NULL))),
   constraint claimed_has_submission CHECK (((state <> 'claimed'::sendledger.message_state) OR ((submission_id IS NOT NULL) AND (claimed_at IS NOT NULL)))),
@@ -899,7 +900,7 @@ begin
     join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
     left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
     where k.tenant_id = c.tenant_id and k.business_key = c.business_key and k.message_id > p_after and m.created_at <= p_until
-      and (m.replaces_id is null or m.created_at <= c.created_at)
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
       and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
     limit p_limit;
   elsif c.kind = 'event' then
@@ -909,7 +910,7 @@ begin
     join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
     left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
     where k.tenant_id = c.tenant_id and k.event_id = c.event_id and k.message_id > p_after and m.created_at <= p_until
-      and m.event_type = c.event_type and (m.replaces_id is null or m.created_at <= c.created_at)
+      and m.event_type = c.event_type and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
       and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
     order by k.message_id limit p_limit;
   elsif c.kind = 'campaign' then
@@ -919,7 +920,7 @@ begin
     join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
     left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
     where k.tenant_id = c.tenant_id and k.campaign_id = c.campaign_id and k.message_id > p_after and m.created_at <= p_until
-      and (c.covers_until is null or m.created_at <= c.covers_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+      and (c.covers_until is null or m.created_at <= c.covers_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
       and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
     order by k.message_id limit p_limit;
   elsif p_open then
@@ -928,13 +929,13 @@ begin
       select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, null::boolean
       from sendledger.outbound_message m
       where m.state in ('pending', 'retry') and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
-        and (c.message_class is null or m.message_class = c.message_class) and (m.replaces_id is null or m.created_at <= c.created_at)
+        and (c.message_class is null or m.message_class = c.message_class) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
       union all
       select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, true
       from sendledger.submission s
       join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
       where s.state = 'open' and (c.message_class is null or s.message_class = c.message_class)
-        and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+        and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
     ) w
     limit p_limit;
   else
@@ -943,12 +944,12 @@ begin
     from sendledger.submission s
     join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
     where s.state = 'marked' and (c.message_class is null or s.message_class = c.message_class)
-      and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.replaces_id is null or m.created_at <= c.created_at)
+      and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
     union all
     select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, false
     from sendledger.outbound_message m
     where m.state = 'unknown' and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
-      and (c.message_class is null or m.message_class = c.message_class) and (m.replaces_id is null or m.created_at <= c.created_at);
+      and (c.message_class is null or m.message_class = c.message_class) and (m.asked_again_at is null or m.asked_again_at <= c.created_at);
   end if;
 end
 $function$;
@@ -1281,7 +1282,7 @@ begin
         template_id, template_version, template_params, dlt_entity_id, dlt_template_id, after, may_duplicate, look_at)
       select g.tenant_id, g.business_key, s.step, s.channel::sendledger.message_channel, s.route_id, s.sender, s.body, s.bill_encoding, s.bill_segments::smallint,
         s.template_id, s.template_version::integer, s.template_params::jsonb, s.dlt_entity_id, s.dlt_template_id,
-        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then g.due + s.after_s::integer * interval '1 s' end
+        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then greatest(g.due, g.scheduled_at) + s.after_s::integer * interval '1 s' end
       from judged_steps s join good g on g.ord = s.ord join won w on w.message_id = g.mid
       on conflict (tenant_id, business_key, step) do update
       set (channel, route_id, sender_id, body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
@@ -1379,7 +1380,7 @@ begin
     when k.message_id is distinct from p_id then 'replaced'
     when m.state = 'unknown' then 'unknown'
     when m.state = 'delivered' then 'delivered'
-    when m.state = 'submitted' and f.after is not null and f.may_duplicate and m.submitted_at + f.after <= clock_timestamp() then null
+    when m.state = 'submitted' and f.after is not null and f.may_duplicate and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
     when m.state not in ('rejected', 'failed') then 'open'
     -- It was taken back, there or here.
     when m.state_reason = 'cancelled_at_provider' or sendledger.is_cancelled(m) then 'cancelled'
@@ -1387,6 +1388,15 @@ begin
     when m.conflict or m.billed_after_close_at is not null then 'doubtful'
   end;
   if a.answer is null and m.state = 'submitted' and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  -- A newer code for the same recipient and purpose takes the place of an older one, also of what would be sent instead of it. The
+  -- turns are those of the newer one, which may be on its way into the ledger.
+  if a.answer is null and m.message_class = 'otp' then
+    perform pg_advisory_xact_lock(hashtextextended(sendledger.key_part(m.tenant_id) || sendledger.key_part(m.recipient) || sendledger.key_part(m.event_type), 7202611));
+    if exists (select from sendledger.outbound_message o where o.recipient = m.recipient and o.created_at >= m.created_at and o.message_class = 'otp'
+        and o.tenant_id = m.tenant_id and o.event_type = m.event_type and o.business_key <> m.business_key and o.id > m.id) then
+      a.answer := 'superseded';
+    end if;
+  end if;
   if a.answer is null and m.submit_by <= clock_timestamp() then a.answer := 'too_late'; end if;
   if a.answer is null and r.id is null then a.answer := 'no_route'; end if;
 
@@ -1399,6 +1409,7 @@ begin
       when 'replaced' then 'it was replaced'
       when 'delivered' then 'it was delivered'
       when 'cancelled' then 'it was cancelled'
+      when 'superseded' then 'a newer code took its place'
       when 'doubtful' then 'something says that it was sent after all'
       when 'too_late' then 'its submit_by has passed'
       when 'no_route' then 'the route of the next step is retired, or has no lane for this class'
@@ -1415,17 +1426,21 @@ begin
 
   select min(x.step) into next_step from sendledger.fallback x
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step > m.fallback_step and x.taken_at is null;
-  due := sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone);
+  -- Not before the time that was meant for the first.
+  due := sendledger.due_in_window(greatest(at, m.scheduled_for), r.window_opens, r.window_closes, r.window_zone);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
-    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason,
+    scheduled_for, scheduled_tz, scheduled_offset_s, asked_again_at)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
     f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id, due, m.submit_by, m.on_proven_absent, next_step,
-    case when due > at then 'outside_window' end)
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end,
+    case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
+    case when m.scheduled_for > at then m.scheduled_offset_s end, m.asked_again_at)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -1433,7 +1448,7 @@ begin
   where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted');
   update sendledger.fallback x set taken_at = now(), look_at = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step;
-  update sendledger.fallback x set look_at = now() + x.after
+  update sendledger.fallback x set look_at = due + x.after
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = next_step and x.after is not null;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values ('sendledger', 'fallback', 'message ' || p_id, p_id, p_created_at,
@@ -1525,15 +1540,15 @@ CREATE OR REPLACE FUNCTION sendledger.is_cancelled(m sendledger.outbound_message
 AS $function$
   select exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
     or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
-      and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
+      and c.business_key = m.business_key and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
-      and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
+      and c.event_id = m.event_id and c.event_type = m.event_type and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or (m.campaign_id is not null and exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
       and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until)
-      and (m.replaces_id is null or m.created_at <= c.created_at)))
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at)))
     or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
       and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
-      and (m.replaces_id is null or m.created_at <= c.created_at))
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.iso_text(p_at timestamp with time zone)
@@ -1639,7 +1654,7 @@ begin
     return;
   end if;
 
-  select o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
+  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
   into m from sendledger.outbound_message o where o.id = m.id and o.created_at = m.created_at;
   if m.state = 'unknown' then
     answer := 'unknown';
@@ -1651,6 +1666,11 @@ begin
   end if;
   select count(*) as recipients, bool_and(o.tenant_id = p_tenant and o.state = 'submitted') as ours, min(o.route_id) as route_id
   into s from sendledger.outbound_message o where o.submission_id = m.submission_id and o.state in ('claimed', 'submitted', 'unknown');
+  -- It is to be dropped there.
+  if exists (select from sendledger.schedule_change x where x.submission_id = m.submission_id and x.kind = 'cancel' and x.ended_at is null) then
+    answer := 'too_late';
+    return;
+  end if;
   if not s.ours or (s.recipients > 1 and not p_whole) then
     answer := 'shared';
     return;
@@ -1659,7 +1679,9 @@ begin
   values (p_tenant, s.route_id, m.submission_id, m.submission_created_at, m.provider_txn_id, 'move', m.scheduled_for, wanted.at, p_who, p_why)
   -- Asked for again before it was done: the later wish counts.
   on conflict (submission_id, kind) where ended_at is null do update
-  set move_to = excluded.move_to, next_at = now(), asks = 0;
+  set move_to = excluded.move_to, next_at = now(), asks = 0, answered = null, seen = null;
+  insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+  values (p_who, 'schedule_move_asked', 'message ' || m.id, m.id, m.created_at, p_why, json_build_object('from', m.scheduled_for, 'to', wanted.at));
   answer := 'asked';
 end
 $function$;
@@ -1931,14 +1953,14 @@ begin
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
+    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason, asked_again_at)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
     case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step,
-    case when due > greatest(at, m.scheduled_for) then 'outside_window' end)
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end, case when p_automatic then m.asked_again_at else now() end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -1946,6 +1968,8 @@ begin
   if m.fallback_step is not null then
     update sendledger.outbound_message o set fallback_step = null
     where o.id = p_id and o.created_at = p_created_at and o.state::text in ('failed', 'rejected', 'expired', 'cancelled');
+    update sendledger.fallback x set look_at = greatest(due, m.scheduled_for) + x.after
+    where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.after is not null;
   end if;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values (p_who, 'replay', 'message ' || p_id, p_id, p_created_at, p_why,
@@ -2122,8 +2146,8 @@ CREATE OR REPLACE FUNCTION sendledger.zone_or_null(p_zone text)
  SET search_path TO 'pg_catalog'
 AS $function$
 begin
-  -- A bare offset or a formula like XYZ+5 knows no summer time.
-  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z0-9_+\-]+)+|UTC|GMT|[A-Z][a-z]+(-[A-Z][a-z]+)?)$' then
+  -- A bare offset, an abbreviation or a formula like America/Nowhere+5 would be read, and knows no summer time.
+  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z_\-]+)+|Etc/GMT[+-][0-9]{1,2}|UTC|GMT)$' then
     return null;
   end if;
   perform now() at time zone p_zone;
@@ -2139,6 +2163,7 @@ grant delete on table sendledger.absence_watch to sendledger_reconcile;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_cli;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_ops;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_producer;
+grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_reconcile;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;

@@ -544,6 +544,8 @@ describe('what is under way while it is asked', () => {
         10,
         1_000,
         true,
+        '-infinity',
+        '0',
       ]);
       expect(await untilWaiting(pool, slow, picked)).toBe('waits');
       await claim(pool, claimRequest(s));

@@ -89,7 +89,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'who waits in a lane, and a fair pick among them': {
     does: async (sql, l) => {
       const lane = { routeId: l.scene.routeId, messageClass: 'transactional' } as const;
-      const turns = sharesOf(await tenantsWaiting(sql, lane, ''), 500);
+      const turns = sharesOf(await tenantsWaiting(sql, lane), 500);
       expect(turns.length).toBeGreaterThan(50);
       await sql.query(PICK_FAIR, [
         l.scene.routeId,

@@ -47,7 +47,7 @@ const INTENT = [
   ],
   ...['template_params', 'dlt_entity_id', 'dlt_template_id', 'state_reason', 'on_proven_absent', 'scheduled_for'],
   ...['scheduled_tz', 'due_at', 'submit_by', 'submission_created_at', 'quoted_units', 'quoted_currency'],
-  ...['billable_units', 'cost_currency', 'scheduled_offset_s', 'held_by', 'fallback_step'],
+  ...['billable_units', 'cost_currency', 'scheduled_offset_s', 'held_by', 'fallback_step', 'asked_again_at'],
 ];
 
 function insert(sql: pg.Pool | pg.PoolClient, columns: Columns, table = 'sendledger.outbound_message') {

@@ -12,6 +12,12 @@ export interface Taken {
   readonly waitMs: number;
 }
 
+/**
+ * Whole buckets that may be owed. One, but for a process that takes from a share of it, whose bucket is smaller; more is the work of a
+ * clock that was set back, and the route would stand still until it is there again.
+ */
+const MOST_BUCKETS = 32;
+
 /** A share below one token would never grant any; below this, what is left of a sum is rounding. */
 const ROUNDING = 1e-9;
 
@@ -22,6 +28,7 @@ const ROUNDING = 1e-9;
  * In any span of time it grants at most `rate × span + burst`.
  *
  * @param keep tokens that are left in the bucket for somebody more urgent
+ * @param least tokens of one request, which cannot be cut: where the bucket is full and has fewer, they are lent, and owed
  */
 export function takeTokens(
   tat: number,
@@ -29,21 +36,21 @@ export function takeTokens(
   shape: BucketShape,
   wanted: number,
   keep: number,
+  least = 1,
 ): Taken & { readonly tat: number } {
   if (shape.rate <= 0) return { granted: 0, waitMs: Number.POSITIVE_INFINITY, tat };
   const interval = 1e6 / shape.rate;
   const tolerance = (shape.burst - keep) * interval;
-  const from = Math.max(tat, nowUs);
+  const from = Math.min(Math.max(tat, nowUs), nowUs + MOST_BUCKETS * Math.max(shape.burst, least) * interval);
   const room = Math.floor((tolerance - (from - nowUs)) / interval + ROUNDING);
-  const granted = Math.max(0, Math.min(wanted, room));
-  const after = granted > 0 ? from + granted * interval : tat;
-  const waitUs = granted < wanted ? Math.max(0, Math.max(after, nowUs) + interval - tolerance - nowUs) : 0;
+  const lent = room < least && tat <= nowUs ? least : 0;
+  const granted = Math.max(0, Math.min(wanted, Math.max(room, lent)));
+  const after = granted > 0 ? from + granted * interval : Math.min(tat, from);
+  // Until the next token is there; of a request that cannot be cut, until the bucket has it, or is full.
+  const needed = Math.min(least * interval, tolerance);
+  const waitUs =
+    granted < wanted ? Math.max(0, Math.max(after, nowUs) + Math.max(interval, needed) - tolerance - nowUs) : 0;
   return { granted, waitMs: Math.ceil(waitUs / 1_000), tat: after };
-}
-
-/** Tokens that were taken and not used go back; never more than a full bucket. */
-export function giveBackTokens(tat: number, shape: BucketShape, unused: number): number {
-  return shape.rate <= 0 ? tat : tat - (unused * 1e6) / shape.rate;
 }
 
 /** A bucket of this process, by its monotonic clock. It begins empty: what is remembered nowhere may just have been spent. */
@@ -56,7 +63,7 @@ export class LocalBucket {
     this.#nowUs = nowUs;
   }
 
-  take(shape: BucketShape, wanted: number, keep: number): Taken {
+  take(shape: BucketShape, wanted: number, keep: number, least = 1): Taken {
     const now = this.#nowUs();
     if (shape.rate <= 0) return { granted: 0, waitMs: Number.POSITIVE_INFINITY };
     const interval = 1e6 / shape.rate;
@@ -65,12 +72,13 @@ export class LocalBucket {
     else if (this.#interval > 0 && interval !== this.#interval && this.#tat > now)
       this.#tat = now + ((this.#tat - now) / this.#interval) * interval;
     this.#interval = interval;
-    const { tat, ...taken } = takeTokens(this.#tat, now, shape, wanted, keep);
+    const { tat, ...taken } = takeTokens(this.#tat, now, shape, wanted, keep, least);
     this.#tat = tat;
     return taken;
   }
 
-  giveBack(shape: BucketShape, unused: number): void {
-    if (this.#tat !== null) this.#tat = giveBackTokens(this.#tat, shape, unused);
+  /** At what a token is worth now: taken at another rate, it would come back as more than one. */
+  giveBack(unused: number): void {
+    if (this.#tat !== null) this.#tat -= unused * this.#interval;
   }
 }

@@ -16,6 +16,7 @@ local interval = tonumber(ARGV[1])
 local burst = tonumber(ARGV[2])
 local wanted = tonumber(ARGV[3])
 local keep = tonumber(ARGV[4])
+local least = tonumber(ARGV[5])
 local owed = tonumber(redis.call('HGET', KEYS[1], 'tat'))
 local before = tonumber(redis.call('HGET', KEYS[1], 'interval'))
 local tat
@@ -25,10 +26,13 @@ else
   tat = owed
   if before and before ~= interval and tat > now then tat = now + (tat - now) / before * interval end
 end
+local most = now + 32 * math.max(burst, least) * interval
+if tat > most then tat = most end
 local from = tat
 if from < now then from = now end
 local tolerance = (burst - keep) * interval
 local granted = math.floor((tolerance - (from - now)) / interval + 1e-9)
+if granted < least and tat <= now then granted = least end
 if granted > wanted then granted = wanted end
 if granted < 0 then granted = 0 end
 if granted > 0 then tat = from + granted * interval end
@@ -37,14 +41,17 @@ local wait = 0
 if granted < wanted then
   local base = tat
   if base < now then base = now end
-  wait = math.ceil((base + interval - tolerance - now) / 1000)
+  local needed = math.min(least * interval, tolerance)
+  wait = math.ceil((base + math.max(interval, needed) - tolerance - now) / 1000)
   if wait < 0 then wait = 0 end
 end
 return { granted, wait }`;
 
+/** A token is worth what it is worth now: taken at another rate, it would come back as more than one. */
 const GIVE_BACK = `
 local tat = tonumber(redis.call('HGET', KEYS[1], 'tat'))
-if tat then redis.call('HSET', KEYS[1], 'tat', string.format('%.0f', tat - tonumber(ARGV[2]) * tonumber(ARGV[1]))) end
+local interval = tonumber(redis.call('HGET', KEYS[1], 'interval'))
+if tat and interval then redis.call('HSET', KEYS[1], 'tat', string.format('%.0f', tat - tonumber(ARGV[1]) * interval)) end
 return 1`;
 
 /** Buckets in Redis. Never resends a command: what may have been granted once must not be granted twice. */
@@ -67,7 +74,7 @@ export class RedisBuckets {
   }
 
   /** @throws whatever Redis does; then nothing was granted, though something may be spent. */
-  async take(key: string, shape: BucketShape, wanted: number, keep: number): Promise<Taken> {
+  async take(key: string, shape: BucketShape, wanted: number, keep: number, least = 1): Promise<Taken> {
     if (shape.rate <= 0) return { granted: 0, waitMs: Number.POSITIVE_INFINITY };
     const answer = await this.#redis.eval(
       TAKE,
@@ -77,14 +84,15 @@ export class RedisBuckets {
       `${shape.burst}`,
       `${wanted}`,
       `${keep}`,
+      `${least}`,
     );
     const [granted, waitMs] = answer as [number, number];
     return { granted, waitMs };
   }
 
-  async giveBack(key: string, shape: BucketShape, unused: number): Promise<void> {
-    if (shape.rate <= 0 || unused <= 0) return;
-    await this.#redis.eval(GIVE_BACK, 1, key, `${1e6 / shape.rate}`, `${unused}`);
+  async giveBack(key: string, unused: number): Promise<void> {
+    if (unused <= 0) return;
+    await this.#redis.eval(GIVE_BACK, 1, key, `${unused}`);
   }
 
   /**

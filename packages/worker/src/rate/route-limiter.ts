@@ -85,8 +85,9 @@ export class RouteLimiter {
    * Takes up to `wanted` tokens of a route.
    *
    * @param keep tokens left in the bucket for more urgent classes
+   * @param least tokens of one request, which cannot be cut
    */
-  async take(routeId: string, route: BucketShape, wanted: number, keep: number): Promise<Grant> {
+  async take(routeId: string, route: BucketShape, wanted: number, keep: number, least = 1): Promise<Grant> {
     if (wanted <= 0) return { ...NONE, waitMs: 0 };
     const newest = this.#views.at(-1);
     if (newest === undefined || this.#nowMs() - newest.atMs > STALE_MS) {
@@ -94,14 +95,14 @@ export class RouteLimiter {
       return NONE;
     }
     if (this.#mode === 'redis' && this.#redis !== null)
-      return this.#takeFromRedis(this.#redis, routeId, route, wanted, keep);
+      return this.#takeFromRedis(this.#redis, routeId, route, wanted, keep, least);
     const waitMs = this.#ownFromMs - this.#nowMs();
     if (waitMs > 0) return { ...NONE, waitMs };
-    const shape = this.#least(route, ownShare);
+    const shape = this.#least(route, (whole, view) => ownShare(whole, view, least));
     const bucket = this.#own.get(routeId) ?? new LocalBucket();
     this.#own.set(routeId, bucket);
-    const taken = bucket.take(shape, wanted, keptOf(keep, route, shape));
-    return { ...taken, giveBack: async (unused) => bucket.giveBack(shape, unused) };
+    const taken = bucket.take(shape, wanted, keptOf(keep, route, shape), least);
+    return { ...taken, giveBack: async (unused) => bucket.giveBack(unused) };
   }
 
   /**
@@ -121,12 +122,13 @@ export class RouteLimiter {
     route: BucketShape,
     wanted: number,
     keep: number,
+    least: number,
   ): Promise<Grant> {
     const shape = this.#least(route, redisShare);
     const key = `sendledger:rate:${routeId}`;
     let taken: Taken;
     try {
-      taken = await redis.take(key, shape, wanted, keptOf(keep, route, shape));
+      taken = await redis.take(key, shape, wanted, keptOf(keep, route, shape), least);
       this.#failures = 0;
     } catch (err) {
       this.#failures += 1;
@@ -142,7 +144,7 @@ export class RouteLimiter {
       ...taken,
       giveBack: async (unused) => {
         // Tokens that do not find their way back are sent later, never twice.
-        await redis.giveBack(key, shape, unused).catch(() => undefined);
+        await redis.giveBack(key, unused).catch(() => undefined);
       },
     };
   }

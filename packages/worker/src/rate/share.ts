@@ -23,13 +23,15 @@ export function redisShare(route: BucketShape, view: FleetView): BucketShape {
 
 /**
  * What this process may send by itself, without Redis: the rest, in equal shares. Where the burst is too small for every one of
- * them to hold a token, only the first few send; else as many tokens as there are processes could leave at once.
+ * them to hold what one request needs, only the first few send; else as many requests as there are processes could leave at once.
+ *
+ * @param least tokens of the largest request
  */
-export function ownShare(route: BucketShape, view: FleetView): BucketShape {
+export function ownShare(route: BucketShape, view: FleetView, least = 1): BucketShape {
   if (view.place === null || view.processes < 1) return NOTHING;
   const alone = view.processes - view.onRedis;
   const rest = { rate: (route.rate * alone) / view.processes, burst: (route.burst * alone) / view.processes };
-  const shares = Math.min(alone, Math.max(1, Math.floor(rest.burst)));
+  const shares = Math.min(alone, Math.max(1, Math.floor(rest.burst / least)));
   if (view.place >= shares) return NOTHING;
   return { rate: rest.rate / shares, burst: Math.max(1, rest.burst / shares) };
 }

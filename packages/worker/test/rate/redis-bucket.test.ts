@@ -37,7 +37,7 @@ describe('the bucket in Redis', () => {
     await filled(first, at, redis, shape);
     const answers = await Promise.all(Array.from({ length: 40 }, (_, i) => all[i % 4]?.take(at, shape, 3, 0)));
     expect(answers.reduce((sum, a) => sum + (a?.granted ?? 0), 0)).toBe(20);
-    await first.giveBack(at, shape, 7);
+    await first.giveBack(at, 7);
     expect((await first.take(at, shape, 50, 0)).granted).toBe(7);
     for (const buckets of all) buckets.close();
     redis.disconnect();

@@ -50,6 +50,7 @@ export const OutboundMessage = defineEntity({
     scheduledOffsetS: p.integer().nullable(),
     heldBy: p.text().$type<'us' | 'provider'>(),
     fallbackStep: p.smallint().nullable(),
+    askedAgainAt: p.datetime().nullable(),
     dueAt: p.datetime(),
     submitBy: p.datetime(),
     claimedAt: p.datetime().nullable(),

@@ -12,12 +12,16 @@ alter table sendledger.lane
   -- Equal would be always open, or never.
   add constraint lane_window_open check (window_opens <> window_closes);
 
+-- What is shipped for India, for the routes that are there.
+update sendledger.lane l set window_opens = '10:00', window_closes = '21:00', window_zone = 'Asia/Kolkata'
+from sendledger.route r where r.id = l.route_id and l.message_class = 'promotional' and r.provider_zone = 'Asia/Kolkata';
+
 -- A zone by its IANA name; null where this database does not know it.
 create function sendledger.zone_or_null(p_zone text) returns text
 language plpgsql stable set search_path = pg_catalog as $zone$
 begin
-  -- A bare offset or a formula like XYZ+5 knows no summer time.
-  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z0-9_+\-]+)+|UTC|GMT|[A-Z][a-z]+(-[A-Z][a-z]+)?)$' then
+  -- A bare offset, an abbreviation or a formula like America/Nowhere+5 would be read, and knows no summer time.
+  if p_zone !~ '^([A-Za-z_]+(/[A-Za-z_\-]+)+|Etc/GMT[+-][0-9]{1,2}|UTC|GMT)$' then
     return null;
   end if;
   perform now() at time zone p_zone;

@@ -58,20 +58,100 @@ create trigger guard_delete before delete on sendledger.schedule_change
 create trigger guard_truncate before truncate on sendledger.schedule_change
   for each statement execute function sendledger.refuse('what was asked of a provider is not deleted');
 
+-- A message that a person asked for again after a cancellation is not covered by it. What the system makes by itself (an automatic
+-- replay, the next step of a chain) is covered like what it replaces, whenever it was made.
+alter table sendledger.outbound_message add column asked_again_at timestamptz;
+update sendledger.outbound_message set asked_again_at = created_at where replaces_id is not null;
+
+-- As in 0011, with that.
+create or replace function sendledger.covered_messages(c sendledger.cancellation, p_after bigint, p_limit integer, p_open boolean, p_until timestamptz)
+returns setof sendledger.covered_message
+language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp
+set enable_hashjoin = off set enable_mergejoin = off set enable_seqscan = off set jit = off set plan_cache_mode = force_generic_plan as $covered$
+begin
+  if c.kind = 'message' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.outbound_message m
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where m.id = c.message_id and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    limit p_limit;
+  elsif c.kind = 'key' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.business_key = c.business_key and k.message_id > p_after and m.created_at <= p_until
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    limit p_limit;
+  elsif c.kind = 'event' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.event_id = c.event_id and k.message_id > p_after and m.created_at <= p_until
+      and m.event_type = c.event_type and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    order by k.message_id limit p_limit;
+  elsif c.kind = 'campaign' then
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
+    from sendledger.message_key k
+    join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
+    left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
+    where k.tenant_id = c.tenant_id and k.campaign_id = c.campaign_id and k.message_id > p_after and m.created_at <= p_until
+      and (c.covers_until is null or m.created_at <= c.covers_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+      and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
+    order by k.message_id limit p_limit;
+  elsif p_open then
+    return query
+    select w.* from (
+      select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, null::boolean
+      from sendledger.outbound_message m
+      where m.state in ('pending', 'retry') and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
+        and (c.message_class is null or m.message_class = c.message_class) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+      union all
+      select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, true
+      from sendledger.submission s
+      join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
+      where s.state = 'open' and (c.message_class is null or s.message_class = c.message_class)
+        and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+    ) w
+    limit p_limit;
+  else
+    return query
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, false
+    from sendledger.submission s
+    join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at and m.state = 'claimed'
+    where s.state = 'marked' and (c.message_class is null or s.message_class = c.message_class)
+      and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until) and (m.asked_again_at is null or m.asked_again_at <= c.created_at)
+    union all
+    select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, null::bigint, null::timestamptz, false
+    from sendledger.outbound_message m
+    where m.state = 'unknown' and m.tenant_id = c.tenant_id and m.created_at <= least(c.covers_until, p_until)
+      and (c.message_class is null or m.message_class = c.message_class) and (m.asked_again_at is null or m.asked_again_at <= c.created_at);
+  end if;
+end
+$covered$;
+
 -- Whether some cancellation covers a message. The same conditions as a claim reads.
 create function sendledger.is_cancelled(m sendledger.outbound_message) returns boolean
 language sql stable set search_path = pg_catalog, sendledger, pg_temp as $covered$
   select exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
     or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
-      and c.business_key = m.business_key and (m.replaces_id is null or m.created_at <= c.created_at))
+      and c.business_key = m.business_key and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
-      and c.event_id = m.event_id and c.event_type = m.event_type and (m.replaces_id is null or m.created_at <= c.created_at))
+      and c.event_id = m.event_id and c.event_type = m.event_type and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or (m.campaign_id is not null and exists (select from sendledger.cancellation c where c.kind = 'campaign' and c.tenant_id = m.tenant_id
       and c.campaign_id = m.campaign_id and (c.covers_until is null or m.created_at <= c.covers_until)
-      and (m.replaces_id is null or m.created_at <= c.created_at)))
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at)))
     or exists (select from sendledger.cancellation c where c.kind = 'tenant' and c.tenant_id = m.tenant_id
       and m.created_at <= c.covers_until and (c.message_class is null or c.message_class = m.message_class)
-      and (m.replaces_id is null or m.created_at <= c.created_at))
+      and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
 $covered$;
 
 -- A cancellation found messages too late here that a provider still holds: their requests are cancelled there, where every recipient of
@@ -178,7 +258,7 @@ begin
     return;
   end if;
 
-  select o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
+  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
   into m from sendledger.outbound_message o where o.id = m.id and o.created_at = m.created_at;
   if m.state = 'unknown' then
     answer := 'unknown';
@@ -190,6 +270,11 @@ begin
   end if;
   select count(*) as recipients, bool_and(o.tenant_id = p_tenant and o.state = 'submitted') as ours, min(o.route_id) as route_id
   into s from sendledger.outbound_message o where o.submission_id = m.submission_id and o.state in ('claimed', 'submitted', 'unknown');
+  -- It is to be dropped there.
+  if exists (select from sendledger.schedule_change x where x.submission_id = m.submission_id and x.kind = 'cancel' and x.ended_at is null) then
+    answer := 'too_late';
+    return;
+  end if;
   if not s.ours or (s.recipients > 1 and not p_whole) then
     answer := 'shared';
     return;
@@ -198,7 +283,9 @@ begin
   values (p_tenant, s.route_id, m.submission_id, m.submission_created_at, m.provider_txn_id, 'move', m.scheduled_for, wanted.at, p_who, p_why)
   -- Asked for again before it was done: the later wish counts.
   on conflict (submission_id, kind) where ended_at is null do update
-  set move_to = excluded.move_to, next_at = now(), asks = 0;
+  set move_to = excluded.move_to, next_at = now(), asks = 0, answered = null, seen = null;
+  insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
+  values (p_who, 'schedule_move_asked', 'message ' || m.id, m.id, m.created_at, p_why, json_build_object('from', m.scheduled_for, 'to', wanted.at));
   answer := 'asked';
 end
 $move$;
@@ -207,6 +294,7 @@ revoke execute on function sendledger.is_cancelled(sendledger.outbound_message),
   sendledger.move_schedule(text, bigint, text, text, boolean, text, text) from public;
 grant execute on function sendledger.ask_cancel_held(text, bigint), sendledger.move_schedule(text, bigint, text, text, boolean, text, text)
   to sendledger_producer, sendledger_cli, sendledger_ops;
+grant execute on function sendledger.ask_cancel_held(text, bigint) to sendledger_reconcile;
 grant select on sendledger.schedule_change to sendledger_reconcile, sendledger_cli, sendledger_ops;
 grant insert, update (scheduled_for, move_to, state, asks, next_at, answered, seen, ended_at) on sendledger.schedule_change to sendledger_reconcile;
 grant update (held_by) on sendledger.outbound_message to sendledger_claim;

@@ -148,14 +148,14 @@ begin
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
+    scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason, asked_again_at)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
     case when m.scheduled_for > at then m.scheduled_offset_s end, case when ahead then 'provider' else 'us' end, due, deadline, m.on_proven_absent, m.fallback_step,
-    case when due > greatest(at, m.scheduled_for) then 'outside_window' end)
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end, case when p_automatic then m.asked_again_at else now() end)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -163,6 +163,8 @@ begin
   if m.fallback_step is not null then
     update sendledger.outbound_message o set fallback_step = null
     where o.id = p_id and o.created_at = p_created_at and o.state::text in ('failed', 'rejected', 'expired', 'cancelled');
+    update sendledger.fallback x set look_at = greatest(due, m.scheduled_for) + x.after
+    where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.after is not null;
   end if;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values (p_who, 'replay', 'message ' || p_id, p_id, p_created_at, p_why,
@@ -178,7 +180,7 @@ $replay$;
 -- Takes the next step of a message's chain: a new row on another channel or route that says what it replaces, with the same business
 -- key, which moves to it by compare-and-set. Only from `rejected` or `failed`, where nothing says that it was sent after all; or from
 -- `submitted`, not delivered for as long as its sender said, where a duplicate is acceptable. Never from `unknown`.
--- answer: created · none · open · unknown · delivered · replaced · doubtful · cancelled · too_late · no_route · not_found
+-- answer: created · none · open · unknown · delivered · replaced · doubtful · cancelled · superseded · too_late · no_route · not_found
 create function sendledger.fall_back(p_id bigint, p_created_at timestamptz) returns sendledger.replay_answer
 language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $fallback$
 declare
@@ -210,7 +212,7 @@ begin
     when k.message_id is distinct from p_id then 'replaced'
     when m.state = 'unknown' then 'unknown'
     when m.state = 'delivered' then 'delivered'
-    when m.state = 'submitted' and f.after is not null and f.may_duplicate and m.submitted_at + f.after <= clock_timestamp() then null
+    when m.state = 'submitted' and f.after is not null and f.may_duplicate and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
     when m.state not in ('rejected', 'failed') then 'open'
     -- It was taken back, there or here.
     when m.state_reason = 'cancelled_at_provider' or sendledger.is_cancelled(m) then 'cancelled'
@@ -218,6 +220,15 @@ begin
     when m.conflict or m.billed_after_close_at is not null then 'doubtful'
   end;
   if a.answer is null and m.state = 'submitted' and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  -- A newer code for the same recipient and purpose takes the place of an older one, also of what would be sent instead of it. The
+  -- turns are those of the newer one, which may be on its way into the ledger.
+  if a.answer is null and m.message_class = 'otp' then
+    perform pg_advisory_xact_lock(hashtextextended(sendledger.key_part(m.tenant_id) || sendledger.key_part(m.recipient) || sendledger.key_part(m.event_type), 7202611));
+    if exists (select from sendledger.outbound_message o where o.recipient = m.recipient and o.created_at >= m.created_at and o.message_class = 'otp'
+        and o.tenant_id = m.tenant_id and o.event_type = m.event_type and o.business_key <> m.business_key and o.id > m.id) then
+      a.answer := 'superseded';
+    end if;
+  end if;
   if a.answer is null and m.submit_by <= clock_timestamp() then a.answer := 'too_late'; end if;
   if a.answer is null and r.id is null then a.answer := 'no_route'; end if;
 
@@ -230,6 +241,7 @@ begin
       when 'replaced' then 'it was replaced'
       when 'delivered' then 'it was delivered'
       when 'cancelled' then 'it was cancelled'
+      when 'superseded' then 'a newer code took its place'
       when 'doubtful' then 'something says that it was sent after all'
       when 'too_late' then 'its submit_by has passed'
       when 'no_route' then 'the route of the next step is retired, or has no lane for this class'
@@ -246,17 +258,21 @@ begin
 
   select min(x.step) into next_step from sendledger.fallback x
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step > m.fallback_step and x.taken_at is null;
-  due := sendledger.due_in_window(at, r.window_opens, r.window_closes, r.window_zone);
+  -- Not before the time that was meant for the first.
+  due := sendledger.due_in_window(greatest(at, m.scheduled_for), r.window_opens, r.window_closes, r.window_zone);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
     id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
-    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
+    template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason,
+    scheduled_for, scheduled_tz, scheduled_offset_s, asked_again_at)
   values (
     new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
     f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id, due, m.submit_by, m.on_proven_absent, next_step,
-    case when due > at then 'outside_window' end)
+    case when due > greatest(at, m.scheduled_for) then 'outside_window' end,
+    case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
+    case when m.scheduled_for > at then m.scheduled_offset_s end, m.asked_again_at)
   returning attempt_key::text into a.attempt_key;
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
@@ -264,7 +280,7 @@ begin
   where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted');
   update sendledger.fallback x set taken_at = now(), look_at = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step;
-  update sendledger.fallback x set look_at = now() + x.after
+  update sendledger.fallback x set look_at = due + x.after
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = next_step and x.after is not null;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values ('sendledger', 'fallback', 'message ' || p_id, p_id, p_created_at,

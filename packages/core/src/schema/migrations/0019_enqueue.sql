@@ -202,7 +202,7 @@ begin
         template_id, template_version, template_params, dlt_entity_id, dlt_template_id, after, may_duplicate, look_at)
       select g.tenant_id, g.business_key, s.step, s.channel::sendledger.message_channel, s.route_id, s.sender, s.body, s.bill_encoding, s.bill_segments::smallint,
         s.template_id, s.template_version::integer, s.template_params::jsonb, s.dlt_entity_id, s.dlt_template_id,
-        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then g.due + s.after_s::integer * interval '1 s' end
+        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then greatest(g.due, g.scheduled_at) + s.after_s::integer * interval '1 s' end
       from judged_steps s join good g on g.ord = s.ord join won w on w.message_id = g.mid
       on conflict (tenant_id, business_key, step) do update
       set (channel, route_id, sender_id, body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
