@@ -208,6 +208,53 @@ describe('another time for a message that the provider holds', () => {
     await world.close();
   });
 
+  test('another time wished for while the first was pursued: the later wish is pursued too', async ({
+    freshDatabase: database,
+  }) => {
+    const world = await holding(database);
+    const sent = await world.send(TO, { heldUntil: inHours(2) });
+    const [first, second] = [inHours(5), inHours(7)];
+    await move(world, sent, first);
+    // Answered, and not seen yet: the list cannot be read whole.
+    world.sim.schedules.faults.next('done-then-reset');
+    const planted = world.sim.schedules.add({ scheduledAt: Date.now() + HOUR });
+    expect(planted).toBeTruthy();
+    expect(await move(world, sent, second)).toEqual([{ answer: 'asked' }]);
+    await world.change();
+    await world.change();
+    expect((await schedule(world, sent))?.scheduled_for).toEqual(second);
+    expect(world.sim.schedules.find((await world.row(sent)).provider_txn_id ?? '')?.scheduledAt).toBe(second.getTime());
+    await world.close();
+  });
+
+  test('a wish that comes while the provider is asked is not ended with the one before', async ({
+    freshDatabase: database,
+  }) => {
+    const world = await holding(database);
+    const sent = await world.send(TO, { heldUntil: inHours(2) });
+    const [first, second] = [inHours(5), inHours(7)];
+    await move(world, sent, first);
+    world.sim.schedules.faults.next('hold-before');
+    const asking = world.change();
+    await world.sim.faults.untilHeld(1);
+    expect(await move(world, sent, second)).toEqual([{ answer: 'asked' }]);
+    world.sim.faults.release();
+    await asking;
+    expect(await changes(world)).toMatchObject([{ kind: 'move', state: 'asked' }]);
+    await world.change();
+    expect(await changes(world)).toMatchObject([{ kind: 'move', state: 'done' }]);
+    expect((await schedule(world, sent))?.scheduled_for).toEqual(second);
+    await world.close();
+  });
+
+  test('what is to be dropped there is not moved', async ({ freshDatabase: database }) => {
+    const world = await holding(database);
+    const sent = await world.send(TO, { heldUntil: inHours(2) });
+    await cancelled(world, sent);
+    expect(await move(world, sent, inHours(5))).toEqual([{ answer: 'too_late' }]);
+    await world.close();
+  });
+
   test('the answer is lost: the list shows the new time', async ({ freshDatabase: database }) => {
     const world = await holding(database);
     const sent = await world.send(TO, { heldUntil: inHours(2) });

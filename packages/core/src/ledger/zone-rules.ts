@@ -62,7 +62,8 @@ export async function followZoneRules(
   return { moved, asked };
 }
 
-const WALL_CLOCKS = `select m.id, m.created_at as "createdAt", m.submission_id, m.submission_created_at, w.first as at,
+/** Wall clocks to come that the present rules put at another instant. */
+export const WALL_CLOCKS = `select m.id, m.created_at as "createdAt", m.submission_id, m.submission_created_at, w.first as at,
     extract(epoch from w.local - (w.first at time zone 'UTC'))::integer as offset
   from sendledger.outbound_message m
   cross join lateral (

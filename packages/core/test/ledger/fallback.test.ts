@@ -11,6 +11,7 @@ import {
   markNext,
   overdue,
   type RowRef,
+  replay,
   rowsOf,
   type SubmissionOutcome,
   sweepMarkedLeases,
@@ -18,6 +19,7 @@ import {
 } from '../../src/ledger/index.ts';
 import { claimRequest, endLease, markRequest, only, outcomeOf, type RowTo } from './on-the-way.ts';
 import { type EnqueuedRow, enqueue, type Scene, scene, stateOf } from './scene.ts';
+import { untilWaiting } from './until-waiting.ts';
 
 /** Two providers: what the first cannot deliver the second may be given. */
 async function twoRoutes(pool: pg.Pool): Promise<{ first: Scene; second: Scene }> {
@@ -361,4 +363,140 @@ describe('a fallback that cannot be is refused before anything is written', () =
       expect(answer).toMatchObject({ answer: 'invalid', field: 'fallback' });
       expect(answer?.reason).toContain(reason);
     });
+});
+
+describe('what a step keeps of the message it follows', () => {
+  test('its time: refused when it was handed over, it is sent another way at that time and not before', async ({
+    freshDatabase: { pool },
+  }) => {
+    const { first, second } = await twoRoutes(pool);
+    await pool.query(`update sendledger.route set schedule_lead = interval '10 minutes' where id = $1`, [
+      first.routeId,
+    ]);
+    const at = new Date(Math.floor(Date.now() / 1_000) * 1_000 + 72 * 3_600_000);
+    const message = await chained(pool, first, [step(second)], {
+      scheduled_for: at.toISOString(),
+      held_by: 'provider',
+    });
+    await through(pool, first, 'refused');
+    const taken = await take(pool, message);
+    const [next] = await rowsOf<{ due_at: Date; scheduled_for: Date; held_by: string }>(
+      pool,
+      'select due_at, scheduled_for, held_by from sendledger.outbound_message where id = $1',
+      [taken.message?.id],
+    );
+    expect(next).toEqual({ due_at: at, scheduled_for: at, held_by: 'us' });
+  });
+
+  test('its clock: what a provider holds is late so long after its time, not after it was handed over', async ({
+    freshDatabase: { pool },
+  }) => {
+    const { first, second } = await twoRoutes(pool);
+    await pool.query(`update sendledger.route set schedule_lead = interval '10 minutes' where id = $1`, [
+      first.routeId,
+    ]);
+    const at = new Date(Date.now() + 72 * 3_600_000);
+    const message = await chained(pool, first, [step(second, { after_s: '60', may_duplicate: true })], {
+      scheduled_for: at.toISOString(),
+      held_by: 'provider',
+    });
+    await through(pool, first, 'accepted');
+    await submittedAnHourAgo(pool, message);
+    expect(await durably(pool, (sql) => overdue(sql, 10))).toEqual([]);
+    expect(await take(pool, message)).toMatchObject({ answer: 'open' });
+    const [timer] = await rowsOf<{ look_at: Date }>(pool, 'select look_at from sendledger.fallback');
+    expect(timer?.look_at.getTime()).toBe(at.getTime() + 60_000);
+  });
+
+  test('a person asks for it again: the clock of its chain begins again too', async ({ freshDatabase: { pool } }) => {
+    const { first, second } = await twoRoutes(pool);
+    const message = await chained(pool, first, [step(second, { after_s: '60', may_duplicate: true })]);
+    await pool.query(`update sendledger.outbound_message set state = 'cancelled' where id = $1 and state = 'pending'`, [
+      message.id,
+    ]);
+    await pool.query('update sendledger.fallback set look_at = null');
+    const again = await durably(pool, (sql) => replay(sql, { message, who: 'meera', why: 'a mistake' }));
+    expect(again.answer).toBe('created');
+    const [timer] = await rowsOf<{ waits: boolean }>(pool, 'select look_at > now() as waits from sendledger.fallback');
+    expect(timer).toEqual({ waits: true });
+  });
+});
+
+describe('a newer code for the same recipient and purpose (FC-52)', () => {
+  const code = (s: Scene, fallback: readonly object[]) =>
+    enqueue(pool0(s), [{ route: s.name, messageClass: 'otp', more: { fallback } }]);
+  const pools = new WeakMap<Scene, pg.Pool>();
+  const pool0 = (s: Scene): pg.Pool => {
+    const pool = pools.get(s);
+    if (pool === undefined) throw new Error('no pool');
+    return pool;
+  };
+
+  test('takes the place of what would be sent instead of an older one', async ({ freshDatabase: { pool } }) => {
+    const { first, second } = await twoRoutes(pool);
+    pools.set(first, pool);
+    const older = only(await code(first, [step(second, { template_id: 'code', template_version: '1' })]));
+    await claim(pool, claimRequest(first, 'otp'));
+    const submission = only(await markNext(pool, markRequest(first, 'otp')));
+    await durably(pool, (sql) => applyOutcomes(sql, [outcomeOf(submission, 'refused')]));
+    await code(first, []);
+    expect(await take(pool, older)).toMatchObject({ answer: 'superseded' });
+    expect(await undeliverable(pool, 10)).toEqual([]);
+  });
+
+  test('also one whose transaction is still open', async ({ freshDatabase: { pool } }) => {
+    const { first, second } = await twoRoutes(pool);
+    pools.set(first, pool);
+    const older = only(await code(first, [step(second, { template_id: 'code', template_version: '1' })]));
+    await claim(pool, claimRequest(first, 'otp'));
+    const submission = only(await markNext(pool, markRequest(first, 'otp')));
+    await durably(pool, (sql) => applyOutcomes(sql, [outcomeOf(submission, 'refused')]));
+    const [newer, asking] = [await pool.connect(), await pool.connect()];
+    await newer.query('begin');
+    await enqueue(newer, [{ route: first.name, messageClass: 'otp' }]);
+    await asking.query('begin');
+    const taken = fallBack(asking, older);
+    expect(await untilWaiting(pool, asking, taken)).toBe('waits');
+    await newer.query('commit');
+    expect(await taken).toMatchObject({ answer: 'superseded' });
+    await asking.query('commit');
+    newer.release();
+    asking.release();
+  });
+});
+
+describe('a cancellation covers what the system makes, whenever it makes it (FC-46)', () => {
+  test('a step that is taken while the fact is not committed yet is not sent', async ({ freshDatabase: { pool } }) => {
+    const { first, second } = await twoRoutes(pool);
+    const message = await chained(pool, first, [step(second)]);
+    await through(pool, first, 'refused');
+    const { business_key: businessKey } = await row(pool, message.id);
+    const caller = await pool.connect();
+    await caller.query('begin');
+    await caller.query(
+      `select sendledger.record_cancellation('shop', 'key', null, $1, null, null, null, null, null, 'a person', 'too late', null)`,
+      [businessKey],
+    );
+    const taken = await take(pool, message);
+    expect(taken.answer).toBe('created');
+    await caller.query('commit');
+    caller.release();
+    expect(await claim(pool, claimRequest(second))).toMatchObject({ rows: 0, cancelled: 1 });
+    expect(await stateOf(pool, taken.message?.id ?? '')).toBe('cancelled');
+  });
+
+  test('what a person asks for after it is sent', async ({ freshDatabase: { pool } }) => {
+    const { first } = await twoRoutes(pool);
+    const message = await chained(pool, first, []);
+    const { business_key: businessKey } = await row(pool, message.id);
+    await cancelCovered((work) => durably(pool, work), {
+      tenantId: 'shop',
+      target: { kind: 'key', businessKey },
+      by: 'a test',
+      why: 'to see',
+    });
+    const again = await durably(pool, (sql) => replay(sql, { message, who: 'meera', why: 'a mistake' }));
+    expect(again.answer).toBe('created');
+    expect(await claim(pool, claimRequest(first))).toMatchObject({ rows: 1, cancelled: 0 });
+  });
 });

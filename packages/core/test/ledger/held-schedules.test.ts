@@ -133,6 +133,22 @@ describe('a schedule that the provider holds', () => {
     expect((await rows(pool, s)).map((row) => row.held_by)).toEqual(['us', 'us', 'provider']);
   });
 
+  test('moved to a time that the clock of the provider says twice, it comes home', async ({ database: { pool } }) => {
+    const s = await holding(pool);
+    await pool.query(`update sendledger.route set provider_zone = 'Europe/Berlin' where id = $1`, [s.routeId]);
+    await pool.query(`update sendledger.lane set submit_within = interval '5 years' where route_id = $1`, [s.routeId]);
+    const [message] = await enqueue(pool, [held(s, '919000000001', '2027-10-30T10:00:00Z')]);
+    expect(await rows(pool, s)).toMatchObject([{ held_by: 'provider' }]);
+    const [moved] = await rowsOf<{ answer: string }>(
+      pool,
+      `select answer from sendledger.move_schedule('shop', $1, '2027-10-31T00:30:00Z', null, false, 'a person', 'a test')`,
+      [message?.id],
+    );
+    expect(moved).toEqual({ answer: 'moved' });
+    expect(await claim(pool, request(s))).toMatchObject({ rows: 0, postponed: 1 });
+    expect(await rows(pool, s)).toMatchObject([{ held_by: 'us' }]);
+  });
+
   test('never a one-time password', async ({ database: { pool } }) => {
     const s = await holding(pool);
     await expect(enqueue(pool, [{ ...held(s, '919000000001', at(120)), messageClass: 'otp' }])).rejects.toThrow(

@@ -62,6 +62,31 @@ describe('a wall-clock schedule whose zone gets other rules (FC-44)', () => {
     expect(await follow(pool)).toEqual({ moved: 0, asked: 0 });
   });
 
+  test('an instant in the second of a repeated hour stays, under the same rules', async ({
+    freshDatabase: { pool },
+  }) => {
+    const s = await scene(pool);
+    // Both readings of half past two on the last Sunday of October 2027 in Berlin.
+    await enqueue(
+      pool,
+      ['2027-10-31T02:30:00+02:00', '2027-10-31T02:30:00+01:00'].map((at, i) => ({
+        route: s.name,
+        recipient: `91900000000${i}`,
+        more: { scheduled_for: at, scheduled_tz: 'Europe/Berlin' },
+      })),
+    );
+    const before = await times(pool, s);
+    expect(before.map((row) => row.at.toISOString())).toEqual(['2027-10-31T00:30:00.000Z', '2027-10-31T01:30:00.000Z']);
+    // As if it were that day: the same statement without its horizon.
+    const far = await pool.query(
+      (await import('../../src/ledger/zone-rules.ts')).WALL_CLOCKS.replace(
+        /and m\.scheduled_for < now\(\) \+ interval '25 hours'/,
+        '',
+      ),
+    );
+    expect(far.rows).toEqual([]);
+  });
+
   test('held by the provider: it is asked to send at the new time, once', async ({ freshDatabase: { pool } }) => {
     const s = await scene(pool);
     await pool.query(`update sendledger.route set schedule_lead = interval '1 minute' where id = $1`, [s.routeId]);
