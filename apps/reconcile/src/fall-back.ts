@@ -22,6 +22,8 @@ export function fallbackRound(context: AppContext, batch: number): () => Promise
     for (const message of [...lost, ...late]) {
       try {
         const taken = await durably(context.pool, 'fallback', async (sql) => {
+          // Somebody's open transaction may hold the key: the others do not wait for it.
+          await sql.query(`set local lock_timeout = '2s'`);
           const answer = await fallBack(sql, message);
           if (FOR_A_PERSON.has(answer.answer))
             await openReview(sql, {

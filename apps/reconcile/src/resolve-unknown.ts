@@ -191,7 +191,10 @@ export class UnknownResolver {
             this.#context.pool,
             account,
             ...around(
-              settled.map((row) => row.requestedAt.getTime()),
+              settled.flatMap((row) => [
+                row.requestedAt.getTime(),
+                row.heldUntil?.getTime() ?? row.requestedAt.getTime(),
+              ]),
               aroundMs,
             ),
           );

@@ -7,7 +7,7 @@ import {
   type ScheduleChange,
   takeScheduleChanges,
 } from '@sendledger/core/ledger';
-import type { Adapter, SchedulesAnswer } from '@sendledger/gateway';
+import type { Adapter, ScheduleChangeAnswer, SchedulesAnswer } from '@sendledger/gateway';
 import { type AppContext, Counter, type Round } from '@sendledger/worker';
 
 export interface SchedulePolicy {
@@ -62,44 +62,50 @@ export class ScheduleChanges {
         accounts: [...this.#adapters.keys()],
       }),
     );
+    const asked: Asked[] = [];
     for (const change of changes)
-      try {
-        await this.#pursue(change);
-      } catch (err) {
-        this.#context.log.error({ err, submission: change.submission.id }, 'schedule_change_failed');
-      }
+      await this.#each(change, async () => {
+        asked.push(await this.#ask(change));
+      });
+    // After the calls, so that it shows what they did; once for all of an account.
+    const lists = new Map<string, SchedulesAnswer>();
+    for (const [account, adapter] of this.#adapters)
+      if (changes.some((change) => accountOf(change) === account)) lists.set(account, await adapter.heldSchedules());
+    for (const one of asked) await this.#each(one.change, () => this.#judge(one, lists.get(accountOf(one.change))));
     return changes.length >= AT_ONCE ? 'more' : 'none';
   };
 
-  async #pursue(change: ScheduleChange): Promise<void> {
-    const adapter = this.#adapters.get(`${change.provider}/${change.account}`);
-    if (adapter === undefined) return;
-    const before = answerOf(change.answered);
-    const scheduledForMs = change.scheduledFor.getTime();
-    let answered = before;
-    let words = change.answered;
-    if (asksProvider({ answered: before, nowMs: Date.now(), scheduledForMs })) {
-      const answer =
-        change.kind === 'cancel'
-          ? await adapter.cancelSchedule(change.providerTxnId)
-          : await adapter.moveSchedule(change.providerTxnId, change.moveTo ?? change.scheduledFor, change.zone);
-      answered = answer.kind;
-      words =
-        answer.kind === 'refused'
-          ? `refused: code ${answer.statusCode ?? 'none'}`
-          : 'detail' in answer
-            ? `${answer.kind}: ${answer.detail}`.slice(0, 200)
-            : answer.kind;
+  /** One that fails holds up no other; it is asked again after its pause. */
+  async #each(change: ScheduleChange, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (err) {
+      this.#context.log.error({ err, submission: change.submission.id }, 'schedule_change_failed');
     }
-    // After the call, so that it shows what the call did.
-    const list = listFact(await adapter.heldSchedules(), change.providerTxnId);
+  }
+
+  async #ask(change: ScheduleChange): Promise<Asked> {
+    const before = answerOf(change.answered);
+    const adapter = this.#adapters.get(accountOf(change));
+    const due = asksProvider({ answered: before, nowMs: Date.now(), scheduledForMs: change.scheduledFor.getTime() });
+    if (adapter === undefined || !due) return { change, answered: before, words: change.answered };
+    const answer =
+      change.kind === 'cancel'
+        ? await adapter.cancelSchedule(change.providerTxnId)
+        : await adapter.moveSchedule(change.providerTxnId, change.moveTo ?? change.scheduledFor, change.zone);
+    return { change, answered: answer.kind, words: wordsOf(answer) };
+  }
+
+  async #judge({ change, answered, words }: Asked, listed: SchedulesAnswer | undefined): Promise<void> {
+    const adapter = this.#adapters.get(accountOf(change));
+    if (adapter === undefined || listed === undefined) return;
+    const scheduledForMs = change.scheduledFor.getTime();
     const nowMs = Date.now();
-    const records = nowMs >= scheduledForMs ? await this.#records(adapter, change) : null;
     const facts: ScheduleFacts = {
       kind: change.kind,
       answered,
-      list,
-      records,
+      list: listFact(listed, change.providerTxnId),
+      records: nowMs >= scheduledForMs ? await this.#records(adapter, change) : null,
       nowMs,
       scheduledForMs,
       moveToMs: change.moveTo?.getTime() ?? null,
@@ -131,6 +137,21 @@ export class ScheduleChanges {
     // A report without a record of it covers nothing; only together with the list, and long after its time, does that say anything.
     return 0;
   }
+}
+
+/** A change, and what the provider answered last. */
+interface Asked {
+  readonly change: ScheduleChange;
+  readonly answered: ScheduleFacts['answered'];
+  /** The same, as it is noted. */
+  readonly words: string | null;
+}
+
+const accountOf = (change: ScheduleChange) => `${change.provider}/${change.account}`;
+
+function wordsOf(answer: ScheduleChangeAnswer): string {
+  if (answer.kind === 'refused') return `refused: code ${answer.statusCode ?? 'none'}`;
+  return 'detail' in answer ? `${answer.kind}: ${answer.detail}`.slice(0, 200) : answer.kind;
 }
 
 function answerOf(words: string | null): ScheduleFacts['answered'] {

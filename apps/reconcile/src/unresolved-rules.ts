@@ -59,7 +59,7 @@ export function asRequested(row: RequestedMessage, clockKnown: boolean): Request
 }
 
 /** What the provider holds that no request of ours is known to be; null: it could not be read whole. */
-export type HeldElsewhere = readonly { readonly scheduledFor: Date | null }[] | null;
+export type HeldElsewhere = readonly { readonly scheduledFor: Date | null; readonly createdAt: Date | null }[] | null;
 
 /** A provider whose list names minutes only. */
 const SAME_TIME_MS = 60_000;
@@ -68,10 +68,14 @@ function scheduleOf(row: UnresolvedRow, held: HeldElsewhere): 'none' | 'not_read
   const { heldUntil } = row;
   if (heldUntil === null) return 'none';
   if (held === null) return 'not_read';
-  // One that names no time may be its.
+  const requested = windowOf(row.requestedAt.getTime(), true);
+  // One that names no time may be its, and one that was made when it was requested: somebody may have moved it since.
   const listed = held.some(
-    ({ scheduledFor }) =>
-      scheduledFor === null || Math.abs(scheduledFor.getTime() - heldUntil.getTime()) <= SAME_TIME_MS,
+    ({ scheduledFor, createdAt }) =>
+      scheduledFor === null ||
+      Math.abs(scheduledFor.getTime() - heldUntil.getTime()) <= SAME_TIME_MS ||
+      createdAt === null ||
+      (createdAt.getTime() >= requested.fromMs && createdAt.getTime() <= requested.toMs),
   );
   return listed ? 'listed' : 'not_listed';
 }
@@ -95,13 +99,20 @@ export function doubtsOf(
   held: HeldElsewhere,
 ): AbsenceDoubt[] {
   const at = row.requestedAt.getTime();
-  const near = accepted.filter((k) => Math.abs(k.requestedAt.getTime() - at) <= AROUND_MS);
+  // What was to be held may have its record when it was taken, or when it was sent: the report has to be right at both.
+  const sentAt = row.heldUntil?.getTime() ?? at;
+  const nearTo = (time: number) => accepted.filter((k) => Math.abs(k.requestedAt.getTime() - time) <= AROUND_MS);
+  const near = [...new Set([...nearTo(at), ...nearTo(sentAt)])];
+  const before = (time: number) => nearTo(time).filter((k) => k.requestedAt.getTime() < time).length;
+  const after = (time: number) =>
+    nearTo(time).filter((k) => k.requestedAt.getTime() > Math.max(time, time === at ? row.endedAt.getTime() : time))
+      .length;
   return doubtsAboutAbsence({
     readAtMs: row.askedAt.getTime(),
     complete: read.whole,
-    knownBefore: near.filter((k) => k.requestedAt.getTime() < at).length,
+    knownBefore: Math.min(before(at), before(sentAt)),
     // After the request was over: one that was marked while it was on its way may have overtaken it.
-    knownAfter: near.filter((k) => k.requestedAt.getTime() > row.endedAt.getTime()).length,
+    knownAfter: Math.min(after(at), after(sentAt)),
     knownMissing: near.filter((k) => !read.shown.has(knownKey(k))).length,
     // Whatever sender they name, since nobody promises that it comes back spelt as ours.
     looseRecords: loose.filter((record) => record.recipient === row.recipient || record.recipient === NOBODY).length,

@@ -54,9 +54,8 @@ function judgeCancel(facts: ScheduleFacts): ScheduleVerdict {
   // Near its time, gone may mean sent.
   if (gone && facts.answered === 'done' && facts.nowMs < facts.scheduledForMs - NEAR_MS) return 'done';
   const settled = facts.nowMs >= facts.scheduledForMs + facts.settleMs;
-  // Neither held nor sent, long after its time.
-  const reached = facts.answered !== null && facts.answered !== 'not_sent';
-  if (settled && gone && reached && facts.records === 0) return 'done';
+  // Its word, and neither held nor sent long after its time. Without its word an empty report may only lag.
+  if (settled && gone && facts.answered === 'done' && facts.records === 0) return 'done';
   if (facts.nowMs >= facts.scheduledForMs + facts.settleMs + PATIENCE_MS) return 'refused';
   return facts.answered === 'refused' && !gone && facts.list !== null && facts.asks >= MOST_REFUSALS
     ? 'refused'

@@ -7,8 +7,9 @@ export async function watchAbsent(sql: Sql, messages: readonly RowRef[]): Promis
   if (messages.length === 0) return;
   await sql.query(
     `insert into sendledger.absence_watch (message_id, message_created_at, next_look_at, until)
-     select x.id, x.at, now() + interval '15 minutes', now() + interval '2 days'
+     select x.id, x.at, now() + interval '15 minutes', greatest(now(), m.scheduled_for) + interval '2 days'
      from unnest($1::bigint[], $2::timestamptz[]) as x(id, at)
+     join sendledger.outbound_message m on m.id = x.id and m.created_at = x.at
      on conflict (message_id) do nothing`,
     [messages.map((m) => m.id), messages.map((m) => m.createdAt)],
   );
@@ -42,6 +43,7 @@ export async function takeWatched(sql: Sql, limit: number, accounts: readonly st
       sql,
       `select m.id, m.created_at as "createdAt", m.route_id as "routeId", m.attempt_key as "attemptKey", m.state::text as state,
          m.recipient, m.sender_id as "senderId", m.message_class as "messageClass", m.requested_at as "requestedAt",
+         case when m.held_by = 'provider' and m.scheduled_for > m.requested_at then m.scheduled_for end as "heldUntil",
          m.requested_at as "settlesFrom", 0::double precision as "settleMs", m.requested_at as "endedAt", true as "senderIsDone", false as "transactionNamed",
          clock_timestamp() as "askedAt", m.submission_id as "submissionId", m.submission_created_at as "submissionCreatedAt",
          r.provider, r.account, r.provider_zone as zone

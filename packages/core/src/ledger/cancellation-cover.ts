@@ -9,6 +9,7 @@
  */
 export const COVERED_BY_CANCELLATION = `(
      exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+  or (m.replaces_id is not null and sendledger.replaced_was_cancelled(m.replaces_id, m.replaces_created_at, m.asked_again_at))
   or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
        and c.business_key = m.business_key and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
   or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id

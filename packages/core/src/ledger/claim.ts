@@ -6,7 +6,7 @@ import { type Credits, chargeTurns, sharesOf, type Turn, tenantsWaiting } from '
 import { type LaneRef, rowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
-import { LARGEST_REQUEST } from './route-rate.ts';
+import { BULK_ROWS, LARGEST_REQUEST } from './route-rate.ts';
 import { dictionary } from './row-values.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
@@ -169,8 +169,8 @@ async function openGate(sql: Sql, lane: LaneRef, leaseMs: number): Promise<Gate 
   }>(
     sql,
     `select r.breaker_state = 'open' as probe, case when $2::sendledger.message_class = 'otp' then 1
-         when r.rate_unit = 'recipients' then least(r.max_batch, r.max_in_flight_rows, ${LARGEST_REQUEST})::integer
-         else least(r.max_batch, r.max_in_flight_rows) end as max_batch, e.epoch_no,
+         when r.rate_unit = 'recipients' then least(r.max_batch, ${BULK_ROWS}, ${LARGEST_REQUEST})::integer
+         else least(r.max_batch, ${BULK_ROWS})::integer end as max_batch, e.epoch_no,
        least(r.max_open_submissions - busy.of_lane, case when r.rate_unit = 'requests' then ceil(r.rate_per_second * $3 / 1000) - busy.requests end)::integer as room,
        case when r.rate_unit = 'recipients' then ceil(r.rate_per_second * $3 / 1000)::integer - busy.rows end as row_room,
        case when shop.opens_at > now() then shop.opens_at
@@ -242,7 +242,7 @@ const DUE_COLUMNS = `m.id, m.created_at, m.tenant_id, m.recipient, m.due_at, now
           from sendledger.lane l where l.route_id = $1 and l.message_class = $2::sendledger.message_class) then 'ahead'
       else 'late' end as held,
     case when $5::boolean then md5(row(m.tenant_id, m.sender_id, m.body, m.encoding, m.dlt_entity_id, m.dlt_template_id,
-      case when m.held_by = 'provider' then m.scheduled_for end)::text) end as content,
+      case when m.held_by = 'provider' then row(m.scheduled_for, m.scheduled_tz, m.scheduled_offset_s)::text end)::text) end as content,
     ${COVERED_BY_CANCELLATION} as cancelled`;
 
 export const PICK_DUE = `select ${DUE_COLUMNS}

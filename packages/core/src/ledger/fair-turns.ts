@@ -15,18 +15,18 @@ const MOST_TENANTS = 1_000;
  * million rows of theirs.
  */
 const TENANTS_WAITING = `with recursive step as (
-    (select m.tenant_id from sendledger.outbound_message m
-     where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry') and m.tenant_id > $3
-     order by m.tenant_id limit 1)
+    (select m.tenant_id, m.due_at from sendledger.outbound_message m
+     where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
+     order by m.tenant_id, m.due_at limit 1)
     union all
-    select (select m.tenant_id from sendledger.outbound_message m
+    select next.tenant_id, next.due_at from step cross join lateral (
+      select m.tenant_id, m.due_at from sendledger.outbound_message m
       where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
         and m.tenant_id > step.tenant_id
-      order by m.tenant_id limit 1)
-    from step where step.tenant_id is not null
+      order by m.tenant_id, m.due_at limit 1) next
   )
   select step.tenant_id as "tenantId", coalesce((select t.weight from sendledger.tenant t where t.tenant_id = step.tenant_id), 1) as weight
-  from step where step.tenant_id is not null limit $4`;
+  from step where step.due_at <= now() limit $3`;
 
 /** A tenant that has something waiting in a lane. */
 export interface WaitingTenant {
@@ -36,7 +36,7 @@ export interface WaitingTenant {
 
 /** Every tenant that waits in a lane; more than a thousand wait for a round in which others are gone. */
 export function tenantsWaiting(sql: Sql, lane: LaneRef): Promise<WaitingTenant[]> {
-  return rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, '', MOST_TENANTS]);
+  return rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, MOST_TENANTS]);
 }
 
 /** Rows that are owed to a tenant, by its weight; below zero: it had more than its part. */

@@ -75,7 +75,8 @@ export async function overdue(sql: Sql, limit: number): Promise<(RowRef & { atte
   for (const { tenantId, businessKey, step } of due) {
     const [row] = await rowsOf<RowRef & { attemptKey: string; ready: boolean }>(
       sql,
-      `select m.id, m.created_at as "createdAt", m.attempt_key as "attemptKey", m.state = 'submitted' and greatest(m.submitted_at, m.scheduled_for) + f.after <= now() as ready
+      `select m.id, m.created_at as "createdAt", m.attempt_key as "attemptKey", (m.state = 'submitted' or (m.state = 'expired' and m.state_reason = 'no_receipt'))
+         and greatest(m.submitted_at, m.scheduled_for) + f.after <= now() as ready
        from sendledger.message_key k
        join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at
        join sendledger.fallback f on f.tenant_id = k.tenant_id and f.business_key = k.business_key and f.step = m.fallback_step
@@ -86,7 +87,7 @@ export async function overdue(sql: Sql, limit: number): Promise<(RowRef & { atte
     await sql.query(
       `update sendledger.fallback f
        set look_at = (
-         select case when m.state = 'submitted' then greatest(greatest(m.submitted_at, m.scheduled_for) + f.after, now() + interval '5 s')
+         select case when m.state = 'submitted' or (m.state = 'expired' and m.state_reason = 'no_receipt') then greatest(greatest(m.submitted_at, m.scheduled_for) + f.after, now() + interval '5 s')
            when m.state in ('pending', 'claimed', 'retry', 'unknown') then greatest(now(), m.due_at) + f.after end
          from sendledger.message_key k
          join sendledger.outbound_message m on m.id = k.message_id and m.created_at = k.message_created_at and m.fallback_step = f.step

@@ -390,7 +390,11 @@ export async function setLaneWindow(
     if (open.length === 0) break;
     await release(sql, open);
   }
-  while ((await countOf(sql, DUE_BY_THE_NEW_WINDOW, [routeId, messageClass, WAITING_ROWS])) === WAITING_ROWS);
+  while (
+    (await countOf(sql, dueByTheNewWindow('skip locked'), [routeId, messageClass, WAITING_ROWS])) === WAITING_ROWS
+  );
+  // And those that a claim was putting off by the old window just then.
+  await countOf(sql, dueByTheNewWindow(''), [routeId, messageClass, WAITING_ROWS]);
   return true;
 }
 
@@ -409,12 +413,12 @@ select $6, 'lane_window_set', 'route ' || $1, $7, $8::jsonb from changed`;
 const OPEN_OF_LANE = `select s.id, s.created_at as "createdAt" from sendledger.submission s
   where s.route_id = $1 and s.message_class = $2::sendledger.message_class and s.state = 'open' order by s.id limit 500`;
 
-const DUE_BY_THE_NEW_WINDOW = `
+const dueByTheNewWindow = (locked: 'skip locked' | '') => `
 with waiting as materialized (
   select m.id, m.created_at from sendledger.outbound_message m
   where m.route_id = $1 and m.message_class = $2::sendledger.message_class and m.state in ('pending', 'retry')
     and m.due_at > now() and m.state_reason = 'outside_window'
-  order by m.due_at, m.id limit $3 for update skip locked
+  order by m.due_at, m.id limit $3 for update ${locked}
 )
 update sendledger.outbound_message m
 set due_at = greatest(now(), m.scheduled_for), state_reason = null, updated_at = now()

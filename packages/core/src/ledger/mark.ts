@@ -2,7 +2,7 @@ import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
 import type { LaneRef, RowRef } from './identity.ts';
 import { NEXT_PROBE_AT } from './probe-pause.ts';
-import { BUCKET, LARGEST_REQUEST } from './route-rate.ts';
+import { BUCKET, BULK_ROWS, LARGEST_REQUEST } from './route-rate.ts';
 import { rowsOf, type Sql } from './sql.ts';
 import { durably } from './transaction.ts';
 
@@ -62,7 +62,7 @@ export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no
 export const MARK = `with gate as materialized (
     select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, (r.breaker_state = 'open' and r.probe_at <= clock_timestamp()) as probe_due,
       -- Bulk that waits for its replies must not hold every place: a part is left to one-time passwords.
-      r.max_in_flight_requests - case when $2::sendledger.message_class = 'otp' then 0 else floor(r.max_in_flight_requests * r.otp_reserve) end - busy.requests as request_room,
+      r.max_in_flight_requests - case when $2::sendledger.message_class = 'otp' then 0 when r.max_in_flight_requests > 1 then ceil(r.max_in_flight_requests * r.otp_reserve) else 0 end - busy.requests as request_room,
       r.max_in_flight_rows - case when $2::sendledger.message_class = 'otp' then 0 else floor(r.max_in_flight_rows * r.otp_reserve) end - busy.rows as row_room,
       busy.rows = 0 as idle
     from sendledger.route r
@@ -255,7 +255,7 @@ export async function lanesWithOpenSubmissions(sql: Sql, messageClass: MessageCl
            and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() limit 512) x)::integer as urgent,
        r.rate_per_second::double precision as rate, r.rate_unit, ${BUCKET}::double precision as burst,
        (${BUCKET} * r.otp_reserve)::double precision as reserve,
-       case when r.rate_unit = 'requests' or l.message_class = 'otp' then 1 else least(r.max_batch, r.max_in_flight_rows, ${LARGEST_REQUEST}) end::integer as largest
+       case when r.rate_unit = 'requests' or l.message_class = 'otp' then 1 else least(r.max_batch, ${BULK_ROWS}, ${LARGEST_REQUEST}) end::integer as largest
      from sendledger.lane l
      join sendledger.route r on r.id = l.route_id
      where l.message_class = $1::sendledger.message_class

@@ -72,17 +72,7 @@ export async function replay(sql: Sql, request: ReplayRequest): Promise<ReplayAn
     attempt_key: string | null;
     lane: string | null;
     reason: string | null;
-  }>(sql, 'select * from sendledger.replay($1, $2, $3, $4, $5, $6, $7, $8, $9)', [
-    message.id,
-    message.createdAt,
-    who,
-    why,
-    request.mayDuplicate ?? false,
-    request.automatic ?? false,
-    request.submitBy ?? null,
-    request.route ?? null,
-    request.tenantId ?? null,
-  ]);
+  }>(sql, ...callOf(request));
   if (row === undefined) throw new SendledgerError('SENDLEDGER_MIGRATION_MISSING', 'The replay was left unanswered.');
   return {
     answer: row.answer,
@@ -95,4 +85,21 @@ export async function replay(sql: Sql, request: ReplayRequest): Promise<ReplayAn
     reason: row.reason,
     replaces: message,
   };
+}
+
+/** An application may ask for its own tenant's only, and as a person does. */
+function callOf(request: ReplayRequest): [string, unknown[]] {
+  const { message, who, why, tenantId = null, automatic = false } = request;
+  const mayDuplicate = request.mayDuplicate ?? false;
+  const submitBy = request.submitBy ?? null;
+  const route = request.route ?? null;
+  if (tenantId !== null && !automatic)
+    return [
+      'select * from sendledger.replay_own($1, $2, $3, $4, $5, $6, $7, $8)',
+      [tenantId, message.id, message.createdAt, who, why, mayDuplicate, submitBy, route],
+    ];
+  return [
+    'select * from sendledger.replay($1, $2, $3, $4, $5, $6, $7, $8, $9)',
+    [message.id, message.createdAt, who, why, mayDuplicate, automatic, submitBy, route, tenantId],
+  ];
 }

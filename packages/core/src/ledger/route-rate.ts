@@ -6,3 +6,6 @@ export const BUCKET = 'greatest(1, r.rate_per_second * r.burst_seconds / 2)';
  * one-time passwords in it. A larger one would never find so many tokens.
  */
 export const LARGEST_REQUEST = `greatest(1, floor(${BUCKET} * (1 - r.otp_reserve)))`;
+
+/** Rows on the wire that a class which leaves the reserve of one-time passwords may have. */
+export const BULK_ROWS = 'greatest(1, r.max_in_flight_rows - floor(r.max_in_flight_rows * r.otp_reserve))';

@@ -46,7 +46,9 @@ export async function takeScheduleChanges(
      ), taken as (
        update sendledger.schedule_change c
        -- Soon at first, then at a pause that grows; never much later than its time, when it is decided.
-       set asks = c.asks + 1, next_at = now() + least($2 * power(2, least(c.asks, 10)), 600000) * interval '1 ms'
+       set asks = c.asks + 1, next_at = least(now() + least($2 * power(2, least(c.asks, 10)), 600000) * interval '1 ms',
+         -- Once more just before its time, while the call still helps.
+         greatest(c.scheduled_for - interval '30 s', now() + $2 * interval '1 ms'))
        where c.id = any (array(select d.id from due d)) and c.ended_at is null
        returning c.*
      )
@@ -58,7 +60,7 @@ export async function takeScheduleChanges(
      from taken t
      join sendledger.route r on r.id = t.route_id
      join sendledger.submission s on s.id = t.submission_id and s.created_at = t.submission_created_at
-     order by t.kind, t.id`,
+     order by t.scheduled_for, t.kind, t.id`,
     [limits.limit, limits.pauseMs, limits.accounts],
   );
   return rows.map(({ submissionId, submissionCreatedAt, ...row }) => ({
@@ -136,6 +138,12 @@ export async function endScheduleChange(
     details: { provider_txn_id: change.providerTxnId, move_to: change.moveTo, answered: end.answered, seen: end.seen },
   });
   if (end.state !== 'done') return 0;
+  // Whatever else is asked about it has until then.
+  if (change.moveTo !== null)
+    await sql.query(
+      'update sendledger.schedule_change c set scheduled_for = $2 where c.submission_id = $1 and c.ended_at is null',
+      [change.submission.id, change.moveTo],
+    );
   // By id, as receipts lock them.
   await sql.query(
     `select from sendledger.outbound_message m where m.submission_id = $1 and m.state = 'submitted' order by m.id for no key update`,
@@ -170,7 +178,7 @@ async function moveTimes(sql: Sql, change: ScheduleChange): Promise<number> {
   const rows = await rowsOf(
     sql,
     `update sendledger.outbound_message m
-     set scheduled_for = $2, updated_at = now(), reconciled_at = now(),
+     set scheduled_for = $2, updated_at = now(), reconciled_at = now(), submit_by = m.submit_by + ($2::timestamptz - m.scheduled_for),
        scheduled_offset_s = case when m.scheduled_offset_s is not null
          then extract(epoch from ($2::timestamptz at time zone m.scheduled_tz) - ($2::timestamptz at time zone 'UTC'))::integer end,
        receipt_by = $2::timestamptz + (select l.receipt_within from sendledger.lane l

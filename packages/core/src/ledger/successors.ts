@@ -11,14 +11,17 @@ export async function cancelSuccessors(sql: Sql, sent: readonly RowRef[]): Promi
   const waiting: (RowRef & { tenantId: string })[] = [];
   let ids: readonly string[] = sent.map((row) => row.id);
   while (ids.length > 0) {
-    const next = await rowsOf<RowRef & { tenantId: string; state: string }>(
+    const next = await rowsOf<RowRef & { tenantId: string; state: string; fallsBack: boolean }>(
       sql,
-      `select m.id, m.created_at as "createdAt", m.tenant_id as "tenantId", m.state::text as state
+      `select m.id, m.created_at as "createdAt", m.tenant_id as "tenantId", m.state::text as state,
+         m.fallback_step is not null and m.state in ('rejected', 'failed') as "fallsBack"
        from sendledger.outbound_message m where m.replaces_id = any ($1::bigint[])`,
       [ids],
     );
-    // Unknown too: proven not sent later on, it would be sent again by itself.
-    waiting.push(...next.filter((row) => ['pending', 'claimed', 'retry', 'unknown'].includes(row.state)));
+    // Unknown too: proven not sent later on, it would be sent again by itself. And what is about to be sent another way.
+    waiting.push(
+      ...next.filter((row) => row.fallsBack || ['pending', 'claimed', 'retry', 'unknown'].includes(row.state)),
+    );
     ids = next.map((row) => row.id);
   }
   if (waiting.length === 0) return [];

@@ -31,9 +31,8 @@ export async function followZoneRules(
                case when m.held_by = 'provider' then m.due_at
                  else sendledger.due_in_window(x.at, l.window_opens, l.window_closes, l.window_zone) end,
                -- As long as it was worth after the time at which it could leave.
-               greatest(m.submit_by + (x.at - m.scheduled_for),
-                 sendledger.due_in_window(x.at, l.window_opens, l.window_closes, l.window_zone)
-                   + (m.submit_by - sendledger.due_in_window(m.scheduled_for, l.window_opens, l.window_closes, l.window_zone))), now()
+               sendledger.due_in_window(x.at, l.window_opens, l.window_closes, l.window_zone)
+                 + (m.submit_by - sendledger.due_in_window(m.scheduled_for, l.window_opens, l.window_closes, l.window_zone)), now()
              from (select p.pos, ($4::timestamptz[])[p.pos] as at from (select array_position($1::bigint[], m.id) as pos) p) x,
                sendledger.lane l
              where l.route_id = m.route_id and l.message_class = m.message_class)

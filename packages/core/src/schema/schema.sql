@@ -890,9 +890,16 @@ begin
     select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
     from sendledger.outbound_message m
     left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
-    where m.id = c.message_id and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
+    where m.id = any (array(
+        with recursive line as (
+          select o.id, o.created_at, o.asked_again_at from sendledger.outbound_message o where o.id = c.message_id
+          union all
+          select o.id, o.created_at, o.asked_again_at from line l join sendledger.outbound_message o on o.replaces_id = l.id
+          where o.asked_again_at is null or o.asked_again_at <= c.created_at
+        ) select line.id from line))
+      and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
       and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
-    limit p_limit;
+    order by m.id limit p_limit;
   elsif c.kind = 'key' then
     return query
     select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
@@ -1110,7 +1117,7 @@ begin
     ), steps as materialized (
       select g.ord, e.step, g.tenant_id, g.message_class, i.*
       from given g
-      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' then g.fallback else '[]'::json end) with ordinality as e(value, step)
+      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' and json_array_length(g.fallback) <= 5 then g.fallback else '[]'::json end) with ordinality as e(value, step)
       cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
         channel text, route text, sender_id text, body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
         template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean)
@@ -1171,6 +1178,9 @@ begin
         left join chosen c on c.tenant_id is not distinct from s.tenant_id and c.channel is not distinct from s.channel
           and c.message_class is not distinct from s.message_class and c.route is not distinct from s.route
       ) x
+    ), chains as materialized (
+      select s.ord, min(s.problem) as problem, min(s.step)::smallint as first_step, array_agg(distinct s.national_digits) as national_digits
+      from judged_steps s group by s.ord
     ), read as materialized (
       select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
         coalesce(c.has_lane, false) as has_lane,
@@ -1239,10 +1249,12 @@ begin
           when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
           when x.fallback is not null and json_array_length(x.fallback) > 5 then 'fallback:at most 5 steps'
           when x.fallback is not null and x.channel = 'telegram' then 'fallback:a step reaches the same number, and this has none'
-          when x.fallback is not null then (select coalesce(min(s.problem), min(case when length(x.recipient) = s.national_digits
-            then 'fallback:the provider of its route reads a number of this length as a national one' end)) from judged_steps s where s.ord = x.ord)
-        end as problem
+          when x.fallback is not null and x.recipient !~ '^[1-9][0-9]{6,14}$' then 'fallback:a step reaches the same number, and this is none'
+          when ch.problem is not null then ch.problem
+          when length(x.recipient) = any (ch.national_digits) then 'fallback:the provider of its route reads a number of this length as a national one'
+        end as problem, ch.first_step
       from timed x
+      left join chains ch on ch.ord = x.ord
     ), keyed as materialized (
       select j.*,
         case when j.problem is null then sendledger.business_key(j.tenant_id, j.event_type, j.event_id, j.recipient,
@@ -1272,7 +1284,7 @@ begin
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
-        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end,
+        g.first_step,
         case when g.due > greatest(g.at, g.scheduled_at) then 'outside_window' end
       from good g join won w on w.message_id = g.mid
       returning id, attempt_key
@@ -1380,14 +1392,27 @@ begin
     when k.message_id is distinct from p_id then 'replaced'
     when m.state = 'unknown' then 'unknown'
     when m.state = 'delivered' then 'delivered'
-    when m.state = 'submitted' and f.after is not null and f.may_duplicate and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
+    -- What is not reported at all in its whole window is late too.
+    when (m.state = 'submitted' or (m.state = 'expired' and m.state_reason = 'no_receipt')) and f.after is not null and f.may_duplicate
+      and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
     when m.state not in ('rejected', 'failed') then 'open'
     -- It was taken back, there or here.
     when m.state_reason = 'cancelled_at_provider' or sendledger.is_cancelled(m) then 'cancelled'
     -- Closed, and something says that it was sent.
     when m.conflict or m.billed_after_close_at is not null then 'doubtful'
   end;
-  if a.answer is null and m.state = 'submitted' and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  if a.answer is null and m.state in ('submitted', 'expired') and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  -- Or that what it replaces was sent, and may arrive: only where this very step may come beside it.
+  if a.answer is null and not f.may_duplicate and m.replaces_id is not null and exists (
+    with recursive before as (
+      select o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+      from sendledger.outbound_message o where o.id = m.replaces_id and o.created_at = m.replaces_created_at
+      union all
+      select o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+      from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+    )
+    select from before b where b.state in ('submitted', 'delivered', 'unknown', 'expired') or b.conflict or b.billed_after_close_at is not null
+  ) then a.answer := 'doubtful'; end if;
   -- A newer code for the same recipient and purpose takes the place of an older one, also of what would be sent instead of it. The
   -- turns are those of the newer one, which may be on its way into the ledger.
   if a.answer is null and m.message_class = 'otp' then
@@ -1415,9 +1440,9 @@ begin
       when 'no_route' then 'the route of the next step is retired, or has no lane for this class'
       else 'no step is left' end;
     -- Decided: it is not asked again.
-    if m.fallback_step is not null and m.state in ('rejected', 'failed', 'delivered') then
+    if m.fallback_step is not null and m.state in ('rejected', 'failed', 'delivered', 'expired') then
       update sendledger.outbound_message o set fallback_step = null, updated_at = now()
-      where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'delivered');
+      where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'delivered', 'expired');
     end if;
     update sendledger.fallback x set look_at = null
     where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.look_at is not null;
@@ -1445,14 +1470,14 @@ begin
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
   update sendledger.outbound_message o set fallback_step = null, updated_at = now()
-  where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted');
+  where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted', 'expired');
   update sendledger.fallback x set taken_at = now(), look_at = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step;
   update sendledger.fallback x set look_at = due + x.after
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = next_step and x.after is not null;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values ('sendledger', 'fallback', 'message ' || p_id, p_id, p_created_at,
-    case m.state when 'submitted' then 'not delivered in time, and a duplicate is acceptable' else m.state || ': ' || coalesce(m.state_reason, 'no reason given') end,
+    case when m.state in ('submitted', 'expired') then 'not delivered in time, and a duplicate is acceptable' else m.state || ': ' || coalesce(m.state_reason, 'no reason given') end,
     json_build_object('successor', new_id::text, 'step', m.fallback_step, 'channel', f.channel, 'route_id', r.id::text));
   a.answer := 'created';
   a.message_id := new_id::text;
@@ -1539,6 +1564,7 @@ CREATE OR REPLACE FUNCTION sendledger.is_cancelled(m sendledger.outbound_message
  SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
 AS $function$
   select exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+    or (m.replaces_id is not null and sendledger.replaced_was_cancelled(m.replaces_id, m.replaces_created_at, m.asked_again_at))
     or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
       and c.business_key = m.business_key and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
@@ -1601,6 +1627,10 @@ declare
   due timestamptz;
   changed integer;
 begin
+  if coalesce(p_who, '') = '' or coalesce(p_why, '') = '' then
+    answer := 'invalid';
+    return;
+  end if;
   select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.scheduled_tz, o.submission_id, o.submission_created_at, o.route_id, o.message_class
   into m from sendledger.outbound_message o where o.id = p_id and o.tenant_id = p_tenant;
   if not found then
@@ -1643,8 +1673,7 @@ begin
     due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end,
     state_reason = case when o.held_by = 'us' and due > wanted.at then 'outside_window' end,
     -- As long as it was worth after the time at which it could leave.
-    submit_by = greatest(o.submit_by + (wanted.at - o.scheduled_for),
-      due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone)))
+    submit_by = due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone))
   where o.id = m.id and o.created_at = m.created_at and o.state::text in ('pending', 'retry');
   get diagnostics changed = row_count;
   if changed = 1 then
@@ -1654,7 +1683,7 @@ begin
     return;
   end if;
 
-  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
+  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id, o.route_id
   into m from sendledger.outbound_message o where o.id = m.id and o.created_at = m.created_at;
   if m.state = 'unknown' then
     answer := 'unknown';
@@ -1666,12 +1695,18 @@ begin
   end if;
   select count(*) as recipients, bool_and(o.tenant_id = p_tenant and o.state = 'submitted') as ours, min(o.route_id) as route_id
   into s from sendledger.outbound_message o where o.submission_id = m.submission_id and o.state in ('claimed', 'submitted', 'unknown');
+  -- At a time that its window allows, and that the provider's clock says once.
+  if due <> wanted.at or exists (select from sendledger.route x cross join lateral sendledger.wall_clock(wanted.at at time zone x.provider_zone, x.provider_zone) w
+      where x.id = m.route_id and w.earlier <> w.later) then
+    answer := 'invalid';
+    return;
+  end if;
   -- It is to be dropped there.
   if exists (select from sendledger.schedule_change x where x.submission_id = m.submission_id and x.kind = 'cancel' and x.ended_at is null) then
     answer := 'too_late';
     return;
   end if;
-  if not s.ours or (s.recipients > 1 and not p_whole) then
+  if not s.ours or (s.recipients > 1 and not coalesce(p_whole, false)) then
     answer := 'shared';
     return;
   end if;
@@ -1843,6 +1878,22 @@ begin
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.replaced_was_cancelled(p_id bigint, p_created_at timestamp with time zone, p_asked_again_at timestamp with time zone)
+ RETURNS boolean
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+  with recursive before as (
+    select o.id, o.replaces_id, o.replaces_created_at from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at
+    union all
+    select o.id, o.replaces_id, o.replaces_created_at
+    from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+  )
+  select exists (select from before b join sendledger.cancellation c on c.kind = 'message' and c.message_id = b.id
+    where p_asked_again_at is null or p_asked_again_at <= c.created_at)
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.replay(p_id bigint, p_created_at timestamp with time zone, p_who text, p_why text, p_may_duplicate boolean, p_automatic boolean, p_submit_by timestamp with time zone, p_route text, p_tenant text)
  RETURNS sendledger.replay_answer
  LANGUAGE plpgsql
@@ -1979,6 +2030,17 @@ begin
   a.message_created_at := to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"');
   a.lane := r.id::text || '.' || m.message_class;
   return a;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.replay_own(p_tenant text, p_id bigint, p_created_at timestamp with time zone, p_who text, p_why text, p_may_duplicate boolean, p_submit_by timestamp with time zone, p_route text)
+ RETURNS sendledger.replay_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+begin
+  return sendledger.replay(p_id, p_created_at, p_who, p_why, p_may_duplicate, false, p_submit_by, p_route, coalesce(p_tenant, ''));
 end
 $function$;
 -- owner sendledger_owner
@@ -2205,12 +2267,20 @@ grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_cli;
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_ops;
 grant execute on function sendledger.record_cancellation(text,text,bigint,text,text,text,text,sendledger.message_class,timestamp with time zone,text,text,bigint) to sendledger_producer;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_backfill;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_claim;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_cli;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_ops;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_reconcile;
+grant execute on function sendledger.replaced_was_cancelled(bigint,timestamp with time zone,timestamp with time zone) to sendledger_submit;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_backfill;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_cli;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_ops;
-grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_producer;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_reconcile;
 grant execute on function sendledger.replay(bigint,timestamp with time zone,text,text,boolean,boolean,timestamp with time zone,text,text) to sendledger_submit;
+grant execute on function sendledger.replay_own(text,bigint,timestamp with time zone,text,text,boolean,timestamp with time zone,text) to sendledger_cli;
+grant execute on function sendledger.replay_own(text,bigint,timestamp with time zone,text,text,boolean,timestamp with time zone,text) to sendledger_ops;
+grant execute on function sendledger.replay_own(text,bigint,timestamp with time zone,text,text,boolean,timestamp with time zone,text) to sendledger_producer;
 grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_backfill;
 grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_claim;
 grant execute on function sendledger.wall_clock(timestamp without time zone,text) to sendledger_cli;

@@ -20,6 +20,10 @@ export async function auditLiveDuplicates(sql: Sql, limit: number): Promise<Audi
           'replaces_id', d.replaces_id::text) order by d.id),
           'remedy', 'cancel what still waits of all but one; then find out who wrote past the ledger') as evidence
       from (${LIVE(`'pending', 'retry'`)} union all ${LIVE(`'claimed', 'submitted', 'unknown'`)}) d
+      -- Followed by a step that its sender accepts beside it.
+      where not (d.state = 'submitted' and exists (select from sendledger.fallback f
+        where f.tenant_id = d.tenant_id and f.business_key = d.business_key and f.after is not null and f.taken_at is not null)
+        and exists (select from sendledger.outbound_message n where n.replaces_id = d.id))
       group by d.tenant_id, d.business_key having count(*) > 1`,
   });
 }

@@ -64,6 +64,20 @@ alter table sendledger.outbound_message add column asked_again_at timestamptz;
 update sendledger.outbound_message set asked_again_at = created_at where replaces_id is not null;
 
 -- As in 0011, with that.
+-- Whether what a message replaces was cancelled by its own id. What the system makes in its place is covered by that; what a person
+-- asked for afterwards is not.
+create function sendledger.replaced_was_cancelled(p_id bigint, p_created_at timestamptz, p_asked_again_at timestamptz) returns boolean
+language sql stable set search_path = pg_catalog, sendledger, pg_temp as $replaced$
+  with recursive before as (
+    select o.id, o.replaces_id, o.replaces_created_at from sendledger.outbound_message o where o.id = p_id and o.created_at = p_created_at
+    union all
+    select o.id, o.replaces_id, o.replaces_created_at
+    from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+  )
+  select exists (select from before b join sendledger.cancellation c on c.kind = 'message' and c.message_id = b.id
+    where p_asked_again_at is null or p_asked_again_at <= c.created_at)
+$replaced$;
+
 create or replace function sendledger.covered_messages(c sendledger.cancellation, p_after bigint, p_limit integer, p_open boolean, p_until timestamptz)
 returns setof sendledger.covered_message
 language plpgsql stable set search_path = pg_catalog, sendledger, pg_temp
@@ -74,9 +88,16 @@ begin
     select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
     from sendledger.outbound_message m
     left join sendledger.submission s on m.state = 'claimed' and s.id = m.submission_id and s.created_at = m.submission_created_at
-    where m.id = c.message_id and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
+    where m.id = any (array(
+        with recursive line as (
+          select o.id, o.created_at, o.asked_again_at from sendledger.outbound_message o where o.id = c.message_id
+          union all
+          select o.id, o.created_at, o.asked_again_at from line l join sendledger.outbound_message o on o.replaces_id = l.id
+          where o.asked_again_at is null or o.asked_again_at <= c.created_at
+        ) select line.id from line))
+      and m.tenant_id = c.tenant_id and m.id > p_after and m.created_at <= p_until
       and (not p_open or m.state in ('pending', 'retry') or (m.state = 'claimed' and s.state = 'open'))
-    limit p_limit;
+    order by m.id limit p_limit;
   elsif c.kind = 'key' then
     return query
     select m.id, m.created_at::timestamptz, m.state, m.scheduled_for, s.id, s.created_at::timestamptz, s.state = 'open'
@@ -142,6 +163,7 @@ $covered$;
 create function sendledger.is_cancelled(m sendledger.outbound_message) returns boolean
 language sql stable set search_path = pg_catalog, sendledger, pg_temp as $covered$
   select exists (select from sendledger.cancellation c where c.kind = 'message' and c.message_id = m.id)
+    or (m.replaces_id is not null and sendledger.replaced_was_cancelled(m.replaces_id, m.replaces_created_at, m.asked_again_at))
     or exists (select from sendledger.cancellation c where c.kind = 'key' and c.tenant_id = m.tenant_id
       and c.business_key = m.business_key and (m.asked_again_at is null or m.asked_again_at <= c.created_at))
     or exists (select from sendledger.cancellation c where c.kind = 'event' and c.tenant_id = m.tenant_id
@@ -205,6 +227,10 @@ declare
   due timestamptz;
   changed integer;
 begin
+  if coalesce(p_who, '') = '' or coalesce(p_why, '') = '' then
+    answer := 'invalid';
+    return;
+  end if;
   select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.scheduled_tz, o.submission_id, o.submission_created_at, o.route_id, o.message_class
   into m from sendledger.outbound_message o where o.id = p_id and o.tenant_id = p_tenant;
   if not found then
@@ -247,8 +273,7 @@ begin
     due_at = case when o.held_by = 'provider' then least(o.due_at, due) else due end,
     state_reason = case when o.held_by = 'us' and due > wanted.at then 'outside_window' end,
     -- As long as it was worth after the time at which it could leave.
-    submit_by = greatest(o.submit_by + (wanted.at - o.scheduled_for),
-      due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone)))
+    submit_by = due + (o.submit_by - sendledger.due_in_window(o.scheduled_for, l.window_opens, l.window_closes, l.window_zone))
   where o.id = m.id and o.created_at = m.created_at and o.state::text in ('pending', 'retry');
   get diagnostics changed = row_count;
   if changed = 1 then
@@ -258,7 +283,7 @@ begin
     return;
   end if;
 
-  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id
+  select o.id, o.created_at, o.state, o.held_by, o.scheduled_for, o.submission_id, o.submission_created_at, o.provider_txn_id, o.route_id
   into m from sendledger.outbound_message o where o.id = m.id and o.created_at = m.created_at;
   if m.state = 'unknown' then
     answer := 'unknown';
@@ -270,12 +295,18 @@ begin
   end if;
   select count(*) as recipients, bool_and(o.tenant_id = p_tenant and o.state = 'submitted') as ours, min(o.route_id) as route_id
   into s from sendledger.outbound_message o where o.submission_id = m.submission_id and o.state in ('claimed', 'submitted', 'unknown');
+  -- At a time that its window allows, and that the provider's clock says once.
+  if due <> wanted.at or exists (select from sendledger.route x cross join lateral sendledger.wall_clock(wanted.at at time zone x.provider_zone, x.provider_zone) w
+      where x.id = m.route_id and w.earlier <> w.later) then
+    answer := 'invalid';
+    return;
+  end if;
   -- It is to be dropped there.
   if exists (select from sendledger.schedule_change x where x.submission_id = m.submission_id and x.kind = 'cancel' and x.ended_at is null) then
     answer := 'too_late';
     return;
   end if;
-  if not s.ours or (s.recipients > 1 and not p_whole) then
+  if not s.ours or (s.recipients > 1 and not coalesce(p_whole, false)) then
     answer := 'shared';
     return;
   end if;
@@ -290,11 +321,13 @@ begin
 end
 $move$;
 
-revoke execute on function sendledger.is_cancelled(sendledger.outbound_message), sendledger.ask_cancel_held(text, bigint),
+revoke execute on function sendledger.replaced_was_cancelled(bigint, timestamptz, timestamptz), sendledger.is_cancelled(sendledger.outbound_message), sendledger.ask_cancel_held(text, bigint),
   sendledger.move_schedule(text, bigint, text, text, boolean, text, text) from public;
 grant execute on function sendledger.ask_cancel_held(text, bigint), sendledger.move_schedule(text, bigint, text, text, boolean, text, text)
   to sendledger_producer, sendledger_cli, sendledger_ops;
 grant execute on function sendledger.ask_cancel_held(text, bigint) to sendledger_reconcile;
+grant execute on function sendledger.replaced_was_cancelled(bigint, timestamptz, timestamptz)
+  to sendledger_claim, sendledger_submit, sendledger_reconcile, sendledger_backfill, sendledger_cli, sendledger_ops;
 grant select on sendledger.schedule_change to sendledger_reconcile, sendledger_cli, sendledger_ops;
 grant insert, update (scheduled_for, move_to, state, asks, next_at, answered, seen, ended_at) on sendledger.schedule_change to sendledger_reconcile;
 grant update (held_by) on sendledger.outbound_message to sendledger_claim;

@@ -177,6 +177,19 @@ begin
 end
 $replay$;
 
+-- What an application may ask: of its own tenant, and as a person does.
+create function sendledger.replay_own(p_tenant text, p_id bigint, p_created_at timestamptz, p_who text, p_why text, p_may_duplicate boolean,
+  p_submit_by timestamptz, p_route text) returns sendledger.replay_answer
+language plpgsql security definer set search_path = pg_catalog, sendledger, pg_temp as $own$
+begin
+  return sendledger.replay(p_id, p_created_at, p_who, p_why, p_may_duplicate, false, p_submit_by, p_route, coalesce(p_tenant, ''));
+end
+$own$;
+revoke execute on function sendledger.replay_own(text, bigint, timestamptz, text, text, boolean, timestamptz, text) from public;
+revoke execute on function sendledger.replay(bigint, timestamptz, text, text, boolean, boolean, timestamptz, text, text) from sendledger_producer;
+grant execute on function sendledger.replay_own(text, bigint, timestamptz, text, text, boolean, timestamptz, text)
+  to sendledger_producer, sendledger_cli, sendledger_ops;
+
 -- Takes the next step of a message's chain: a new row on another channel or route that says what it replaces, with the same business
 -- key, which moves to it by compare-and-set. Only from `rejected` or `failed`, where nothing says that it was sent after all; or from
 -- `submitted`, not delivered for as long as its sender said, where a duplicate is acceptable. Never from `unknown`.
@@ -212,14 +225,27 @@ begin
     when k.message_id is distinct from p_id then 'replaced'
     when m.state = 'unknown' then 'unknown'
     when m.state = 'delivered' then 'delivered'
-    when m.state = 'submitted' and f.after is not null and f.may_duplicate and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
+    -- What is not reported at all in its whole window is late too.
+    when (m.state = 'submitted' or (m.state = 'expired' and m.state_reason = 'no_receipt')) and f.after is not null and f.may_duplicate
+      and greatest(m.submitted_at, m.scheduled_for) + f.after <= clock_timestamp() then null
     when m.state not in ('rejected', 'failed') then 'open'
     -- It was taken back, there or here.
     when m.state_reason = 'cancelled_at_provider' or sendledger.is_cancelled(m) then 'cancelled'
     -- Closed, and something says that it was sent.
     when m.conflict or m.billed_after_close_at is not null then 'doubtful'
   end;
-  if a.answer is null and m.state = 'submitted' and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  if a.answer is null and m.state in ('submitted', 'expired') and sendledger.is_cancelled(m) then a.answer := 'cancelled'; end if;
+  -- Or that what it replaces was sent, and may arrive: only where this very step may come beside it.
+  if a.answer is null and not f.may_duplicate and m.replaces_id is not null and exists (
+    with recursive before as (
+      select o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+      from sendledger.outbound_message o where o.id = m.replaces_id and o.created_at = m.replaces_created_at
+      union all
+      select o.state, o.conflict, o.billed_after_close_at, o.replaces_id, o.replaces_created_at
+      from before b join sendledger.outbound_message o on o.id = b.replaces_id and o.created_at = b.replaces_created_at
+    )
+    select from before b where b.state in ('submitted', 'delivered', 'unknown', 'expired') or b.conflict or b.billed_after_close_at is not null
+  ) then a.answer := 'doubtful'; end if;
   -- A newer code for the same recipient and purpose takes the place of an older one, also of what would be sent instead of it. The
   -- turns are those of the newer one, which may be on its way into the ledger.
   if a.answer is null and m.message_class = 'otp' then
@@ -247,9 +273,9 @@ begin
       when 'no_route' then 'the route of the next step is retired, or has no lane for this class'
       else 'no step is left' end;
     -- Decided: it is not asked again.
-    if m.fallback_step is not null and m.state in ('rejected', 'failed', 'delivered') then
+    if m.fallback_step is not null and m.state in ('rejected', 'failed', 'delivered', 'expired') then
       update sendledger.outbound_message o set fallback_step = null, updated_at = now()
-      where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'delivered');
+      where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'delivered', 'expired');
     end if;
     update sendledger.fallback x set look_at = null
     where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step and x.look_at is not null;
@@ -277,14 +303,14 @@ begin
   update sendledger.message_key x set message_id = new_id, message_created_at = at, forget_after = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.message_id = p_id;
   update sendledger.outbound_message o set fallback_step = null, updated_at = now()
-  where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted');
+  where o.id = p_id and o.created_at = p_created_at and o.state::text in ('rejected', 'failed', 'submitted', 'expired');
   update sendledger.fallback x set taken_at = now(), look_at = null
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = m.fallback_step;
   update sendledger.fallback x set look_at = due + x.after
   where x.tenant_id = m.tenant_id and x.business_key = m.business_key and x.step = next_step and x.after is not null;
   insert into sendledger.audit_log (who, action, subject, message_id, message_created_at, why, details)
   values ('sendledger', 'fallback', 'message ' || p_id, p_id, p_created_at,
-    case m.state when 'submitted' then 'not delivered in time, and a duplicate is acceptable' else m.state || ': ' || coalesce(m.state_reason, 'no reason given') end,
+    case when m.state in ('submitted', 'expired') then 'not delivered in time, and a duplicate is acceptable' else m.state || ': ' || coalesce(m.state_reason, 'no reason given') end,
     json_build_object('successor', new_id::text, 'step', m.fallback_step, 'channel', f.channel, 'route_id', r.id::text));
   a.answer := 'created';
   a.message_id := new_id::text;

@@ -30,7 +30,7 @@ begin
     ), steps as materialized (
       select g.ord, e.step, g.tenant_id, g.message_class, i.*
       from given g
-      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' then g.fallback else '[]'::json end) with ordinality as e(value, step)
+      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' and json_array_length(g.fallback) <= 5 then g.fallback else '[]'::json end) with ordinality as e(value, step)
       cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
         channel text, route text, sender_id text, body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
         template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean)
@@ -91,6 +91,9 @@ begin
         left join chosen c on c.tenant_id is not distinct from s.tenant_id and c.channel is not distinct from s.channel
           and c.message_class is not distinct from s.message_class and c.route is not distinct from s.route
       ) x
+    ), chains as materialized (
+      select s.ord, min(s.problem) as problem, min(s.step)::smallint as first_step, array_agg(distinct s.national_digits) as national_digits
+      from judged_steps s group by s.ord
     ), read as materialized (
       select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
         coalesce(c.has_lane, false) as has_lane,
@@ -159,10 +162,12 @@ begin
           when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
           when x.fallback is not null and json_array_length(x.fallback) > 5 then 'fallback:at most 5 steps'
           when x.fallback is not null and x.channel = 'telegram' then 'fallback:a step reaches the same number, and this has none'
-          when x.fallback is not null then (select coalesce(min(s.problem), min(case when length(x.recipient) = s.national_digits
-            then 'fallback:the provider of its route reads a number of this length as a national one' end)) from judged_steps s where s.ord = x.ord)
-        end as problem
+          when x.fallback is not null and x.recipient !~ '^[1-9][0-9]{6,14}$' then 'fallback:a step reaches the same number, and this is none'
+          when ch.problem is not null then ch.problem
+          when length(x.recipient) = any (ch.national_digits) then 'fallback:the provider of its route reads a number of this length as a national one'
+        end as problem, ch.first_step
       from timed x
+      left join chains ch on ch.ord = x.ord
     ), keyed as materialized (
       select j.*,
         case when j.problem is null then sendledger.business_key(j.tenant_id, j.event_type, j.event_id, j.recipient,
@@ -192,7 +197,7 @@ begin
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
-        case when g.fallback is not null then (select min(s.step)::smallint from judged_steps s where s.ord = g.ord) end,
+        g.first_step,
         case when g.due > greatest(g.at, g.scheduled_at) then 'outside_window' end
       from good g join won w on w.message_id = g.mid
       returning id, attempt_key
