@@ -1,4 +1,6 @@
 import { Cleanup } from '../../apps/demo/src/cleanup.ts';
+import { benchEnqueue } from './enqueue.ts';
+import { benchLife } from './life.ts';
 import { type BenchOptions, readOptions, USAGE, UsageError } from './options.ts';
 import { benchOtpUnderBacklog } from './otp-under-backlog.ts';
 import { benchRate } from './rate.ts';
@@ -9,6 +11,8 @@ const BENCH: Record<BenchOptions['bench'], (options: BenchOptions, cleanup: Clea
   'otp-under-backlog': benchOtpUnderBacklog,
   rate: benchRate,
   'redis-down': benchRedisDown,
+  enqueue: benchEnqueue,
+  life: benchLife,
 };
 
 const cleanup = new Cleanup();

@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 
-export const BENCHES = ['otp-under-backlog', 'rate', 'redis-down'] as const;
+export const BENCHES = ['otp-under-backlog', 'rate', 'redis-down', 'enqueue', 'life'] as const;
 export type BenchName = (typeof BENCHES)[number];
 
 /** What a run is asked for. What a bench has no use for is ignored by it. */
@@ -25,6 +25,10 @@ export interface BenchOptions {
   /** Of `redis-down`. */
   readonly outageSeconds: number;
   readonly intakePerSecond: number;
+  /** Of `enqueue` and `life`: how often everybody has a turn. */
+  readonly rounds: number;
+  /** Of `life`: messages of one turn. */
+  readonly messages: number;
 }
 
 export const USAGE = `npm run bench -- <name> [options]
@@ -32,6 +36,8 @@ export const USAGE = `npm run bench -- <name> [options]
   otp-under-backlog   one-time passwords of one tenant while another's promotional queue is drained, and without it
   rate                a route at its rate limit, four submit workers, with Redis and then without
   redis-down          messages taken in while Redis is down
+  enqueue             enqueue in the caller's transaction, beside pg-boss and graphile-worker
+  life                the whole life of a message without HTTP, beside a job's in pg-boss and graphile-worker
 
   --json              print one JSON object as the last line of standard output
   --seconds N         length of a measured phase (60; redis-down: 30 before and after the outage)
@@ -44,6 +50,8 @@ export const USAGE = `npm run bench -- <name> [options]
   --variant NAME      open, limited or both (both)
   --outage SECONDS    how long Redis is down (120)
   --intake N          messages a second during redis-down (20)
+  --rounds N          turns of each contestant in enqueue and life (5; life: 3)
+  --messages N        messages of one turn of life (20000)
 
 Ends with 1 where a bar is missed, and with 2 where it could not be measured.
 `;
@@ -76,6 +84,8 @@ export function readOptions(args: readonly string[]): BenchOptions | 'help' {
     variant,
     outageSeconds: whole('--outage', values.outage, 120),
     intakePerSecond: whole('--intake', values.intake, 20),
+    rounds: whole('--rounds', values.rounds, bench === 'life' ? 3 : 5),
+    messages: whole('--messages', values.messages, 20_000),
   };
 }
 
@@ -100,6 +110,8 @@ function parse(args: readonly string[]) {
         variant: text,
         outage: text,
         intake: text,
+        rounds: text,
+        messages: text,
       },
     });
   } catch (error) {

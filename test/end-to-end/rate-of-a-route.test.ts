@@ -45,9 +45,7 @@ async function fleet(
 }
 
 describe('a route at fifty requests a second, four submit workers', () => {
-  test('is never crossed; then Redis stops, and it is still never crossed', async ({
-    freshDatabase: database,
-  }) => {
+  test('is never crossed; then Redis stops, and it is still never crossed', async ({ freshDatabase: database }) => {
     const sim = await startGatewaySim({ deliveryMs: { min: 600_000, max: 600_000 } });
     const redis = await startRedis({ only: 'private' });
     await furnish(database);

@@ -325,18 +325,20 @@ describe('a request to hold, whose reply never came', () => {
     const at = new Date(Math.ceil((Date.now() + 7_000) / 1_000) * 1_000);
     const sent = await world.send(TO, { heldUntil: at, patience: 'short' });
     await world.send('919800000003');
-    await world.workerEnds();
     // As if it were ours: the same time.
     const planted = world.sim.schedules.add({ scheduledAt: at.getTime() });
     await until(() => Date.now() > at.getTime() + 100);
+    // The report has to be right after its time, too.
+    await world.send('919800000004');
+    await world.workerEnds();
     await world.hint(sent);
     await world.look();
     expect(await world.row(sent)).toMatchObject({ state: 'unknown', correlation_result: 'not_found' });
     const doubts = (await world.reviews()).flatMap((item) => (item.evidence.doubts ?? []) as string[]);
     expect(doubts).toEqual(['schedule_listed']);
-    // It was somebody else's, for another time: nothing stands against it any more.
+    // It was somebody else's, made at another time for another: nothing stands against it any more.
     const foreign = world.sim.schedules.find(planted);
-    if (foreign !== null) Object.assign(foreign, { scheduledAt: at.getTime() + HOUR });
+    if (foreign !== null) Object.assign(foreign, { scheduledAt: at.getTime() + HOUR, createdAt: at.getTime() - HOUR });
     await world.hint(sent);
     await world.look();
     expect(await world.row(sent)).toMatchObject({ state: 'failed', state_reason: 'proven_not_submitted' });

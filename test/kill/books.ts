@@ -1,6 +1,7 @@
+import type { ProviderState } from './cells.ts';
 import type { Fleet } from './fleet.ts';
 import { rows } from './ledger.ts';
-import type { CellMessages } from './messages.ts';
+import { type CellMessages, UNDELIVERABLE } from './messages.ts';
 
 /** A row of a cell, as far as the books are about it. */
 interface BookRow {
@@ -17,7 +18,8 @@ interface BookRow {
   readonly businessKey: string;
   readonly isCurrent: boolean;
   readonly correlation: string | null;
-  readonly submissionState: string | null;
+  /** Its end is not the end of its message: the fallback is not taken yet. */
+  readonly hasWayLeft: boolean;
 }
 
 export interface Reading {
@@ -30,6 +32,8 @@ export interface Reading {
 }
 
 const MOVING = new Set(['pending', 'claimed', 'retry', 'submitted']);
+/** Refused for good by a reply that came after its lease. */
+const REFUSED_LATE = /^late_(refused|attempts_exhausted)$/;
 /** Ends that no provider and no clock of a cell can be the reason of. */
 const NEVER = new Set(['expired', 'cancelled', 'superseded']);
 
@@ -41,25 +45,18 @@ export async function readBooks(fleet: Fleet, messages: CellMessages): Promise<R
        m.on_proven_absent = 'stop' as "stopsWhenAbsent", m.business_key as "businessKey",
        exists (select from sendledger.message_key k where k.tenant_id = m.tenant_id and k.business_key = m.business_key
          and k.message_id = m.id and k.message_created_at = m.created_at) as "isCurrent",
-       m.correlation_result::text as correlation,
-       (select s.state::text from sendledger.submission s where s.id = m.submission_id and s.created_at = m.submission_created_at) as "submissionState"
+       m.correlation_result::text as correlation, m.fallback_step is not null and m.state in ('rejected', 'failed') as "hasWayLeft"
      from sendledger.outbound_message m where m.recipient like $1 order by m.id`,
     [messages.numbersLike],
   );
   const unknown = found.filter((row) => row.state === 'unknown');
-  const [waiting] = await rows<{ fallbacks: number }>(
-    fleet.pool,
-    `select count(*)::integer as fallbacks from sendledger.outbound_message m
-     where m.recipient like $1 and m.fallback_step is not null and m.state in ('rejected', 'failed')`,
-    [messages.numbersLike],
-  );
   const counts = Map.groupBy(found, (row) => row.state);
   return {
     rows: found,
     settled:
       found.every((row) => !MOVING.has(row.state)) &&
       unknown.every((row) => row.correlation === 'ambiguous') &&
-      waiting?.fallbacks === 0,
+      !found.some((row) => row.hasWayLeft),
     unknown: unknown.length,
     states: [...counts].map(([state, of]) => `${state} ${of.length}`).join(', '),
   };
@@ -70,10 +67,11 @@ export async function faultsIn(
   fleet: Fleet,
   reading: Reading,
   enqueued: number,
+  provider: ProviderState,
 ): Promise<string[]> {
   const faults: string[] = [];
   if (!reading.settled) faults.push(`not settled: ${reading.states}`);
-  faults.push(...faultsOfKeys(reading.rows, enqueued));
+  faults.push(...faultsOfKeys(reading.rows, enqueued, provider));
   faults.push(...faultsOfMoney(fleet, reading.rows));
   const { duplicates } = fleet.sim.log.counts();
   if (duplicates > 0) faults.push(`${duplicates} second copies at the provider`);
@@ -86,7 +84,7 @@ export async function faultsIn(
 }
 
 /** Each message has one row that stands for it, and that row has an end that somebody can answer for. */
-function faultsOfKeys(all: readonly BookRow[], enqueued: number): string[] {
+function faultsOfKeys(all: readonly BookRow[], enqueued: number, provider: ProviderState): string[] {
   const faults: string[] = [];
   const byKey = Map.groupBy(all, (row) => row.businessKey);
   if (byKey.size !== enqueued) faults.push(`${enqueued} messages were enqueued, and ${byKey.size} are there`);
@@ -98,8 +96,14 @@ function faultsOfKeys(all: readonly BookRow[], enqueued: number): string[] {
       continue;
     }
     if (NEVER.has(row.state)) faults.push(`message ${row.id} is ${row.state}: ${row.reason}`);
+    const reason = row.reason ?? '';
+    const refused = row.state === 'rejected' || (row.state === 'failed' && REFUSED_LATE.test(reason));
     // Proven not sent, and sent again by nobody: lost, unless it may not be sent again.
-    const absent = row.state === 'failed' && /^(proven_not_submitted|late_)/.test(row.reason ?? '');
+    const absent = row.state === 'failed' && !refused && /^(proven_not_submitted|late_)/.test(reason);
+    if (row.state === 'failed' && !refused && !absent && !UNDELIVERABLE.test(row.recipient))
+      faults.push(`message ${row.id} failed, and nobody said so: ${row.reason}`);
+    if (refused && provider !== 'refuses')
+      faults.push(`message ${row.id} is ${row.state}, and nobody refused it: ${row.reason}`);
     if (absent && row.messageClass !== 'otp' && !row.stopsWhenAbsent)
       faults.push(`message ${row.id} is lost: ${row.reason}, and has no successor`);
   }

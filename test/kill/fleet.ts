@@ -1,6 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { addRate, addRoute } from '@sendledger/core/ledger';
 import { migrate } from '@sendledger/core/schema';
 import { type GatewaySim, startGatewaySim } from '@sendledger/gateway-sim';
@@ -18,8 +19,10 @@ import pg from 'pg';
 import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
 import type { AppName } from '../support/app-process.ts';
 import { furnish } from '../support/house.ts';
+import { rows } from './ledger.ts';
 import { CellMessages, SECOND_ROUTE, UNDELIVERABLE } from './messages.ts';
 import { Orders } from './orders.ts';
+import { ERROR_PREFIX, ServerErrors } from './server-errors.ts';
 import { Worker } from './worker.ts';
 
 /** How long a claim waits for its mark, and a mark for its outcome: a stopped process sleeps longer than both. */
@@ -28,7 +31,7 @@ export const REQUEST_LEASE_MS = 1_300;
 
 const SETTINGS = {
   SENDLEDGER_ENVIRONMENT: 'test',
-  SENDLEDGER_POLL_INTERVAL_MS: '150',
+  SENDLEDGER_POLL_INTERVAL_MS: '200',
   SENDLEDGER_DATABASE_POOL_SIZE: '4',
   SENDLEDGER_CLAIM_LEASE_MS: String(CLAIM_LEASE_MS),
   SENDLEDGER_REQUEST_DEADLINE_MS: '1000',
@@ -38,15 +41,20 @@ const SETTINGS = {
   SENDLEDGER_FIRST_REPORT_MS: '50',
   SENDLEDGER_REPORT_PAUSE_MS: '100',
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: '400',
-  SENDLEDGER_SWEEP_INTERVAL_MS: '150',
+  SENDLEDGER_SWEEP_INTERVAL_MS: '300',
   // What is refused is refused for good soon.
   SENDLEDGER_RETRY_BASE_MS: '10',
   SENDLEDGER_RETRY_LONGEST_MS: '50',
   SENDLEDGER_RETRY_TRIES: '2',
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '5000',
+  // By which the simulator refuses for now; no real code has four digits.
+  SMSGATEWAYCENTER_CODES: '9903=temporary',
   SMSGATEWAYCENTER_USERID: 'demo',
   SMSGATEWAYCENTER_PASSWORD: 'demopassword',
 };
+
+/** Nothing is judged by it: it ends what would never begin. */
+const WARM_WITHIN_MS = 90_000;
 
 /** Two of each: what one leaves behind is found by the other. */
 const APPS: readonly AppName[] = ['claim', 'claim', 'submit', 'submit', 'reconcile', 'reconcile'];
@@ -62,6 +70,7 @@ export class Fleet {
   readonly orders: Orders;
   readonly workers: readonly Worker[];
   readonly logFolder: string;
+  readonly serverErrors: ServerErrors;
   #cells = 0;
 
   private constructor(parts: Omit<Fleet, 'newMessages' | 'workerOf' | 'workersOf' | 'ready'>) {
@@ -74,11 +83,12 @@ export class Fleet {
     this.orders = parts.orders;
     this.workers = parts.workers;
     this.logFolder = parts.logFolder;
+    this.serverErrors = parts.serverErrors;
   }
 
   /** Each with servers of its own, since they are killed. */
-  static async start(name: string, cleanup: Cleanup): Promise<Fleet> {
-    const postgres = await startPostgres({ only: 'embedded' });
+  static async start(name: string, cleanup: Cleanup, keepLogs: boolean): Promise<Fleet> {
+    const postgres = await startPostgres({ only: 'embedded', settings: { log_line_prefix: ERROR_PREFIX } });
     cleanup.add('stop Postgres', () => postgres.stop());
     const redis = await startRedis({ only: 'private' });
     cleanup.add('stop Redis', () => redis.stop());
@@ -87,7 +97,7 @@ export class Fleet {
     const orders = await Orders.open();
     cleanup.add('remove orders', () => orders.close());
     const logFolder = await mkdtemp(join(tmpdir(), `sendledger-kill-log-${name}-`));
-    cleanup.add('remove logs', () => rm(logFolder, { recursive: true, force: true }));
+    if (!keepLogs) cleanup.add('remove logs', () => rm(logFolder, { recursive: true, force: true }));
 
     await createDatabase(postgres.url, 'kill');
     const url = urlFor(postgres.url, { database: 'kill' });
@@ -121,7 +131,28 @@ export class Fleet {
       await Promise.all(workers.map((worker) => worker.end()));
     });
     await Promise.all(workers.map((worker) => worker.start()));
-    return new Fleet({ name, postgres, redis, sim, pool, producer, orders, workers, logFolder });
+    const serverErrors = new ServerErrors(postgres.logFile);
+    // Of the migration.
+    await serverErrors.takeNew();
+    const fleet = new Fleet({ name, postgres, redis, sim, pool, producer, orders, workers, logFolder, serverErrors });
+    await fleet.#warmUp();
+    return fleet;
+  }
+
+  /** Absence can be proven only where the provider's clock is known, by each route from messages of its own. */
+  async #warmUp(): Promise<void> {
+    const until = performance.now() + WARM_WITHIN_MS;
+    const messages = this.newMessages().warmUp();
+    await this.producer.transaction(this.pool, (tx) => this.producer.enqueue(tx, messages));
+    for (;;) {
+      const [known] = await rows<{ all: boolean }>(
+        this.pool,
+        'select bool_and(r.clock_pairs >= 2) as all from sendledger.route r',
+      );
+      if (known?.all === true) return;
+      if (performance.now() > until) throw new Error('a fleet in which nothing is disturbed does not send and learn');
+      await sleep(50);
+    }
   }
 
   /** Resolves when every worker is at work. */

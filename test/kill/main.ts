@@ -7,6 +7,8 @@ import { heading, line, listed, table } from './table.ts';
 
 const cleanup = new Cleanup();
 const say = (text: string) => process.stdout.write(`${text}\n`);
+// Whoever reads the table may stop reading; the fleets come to their end all the same.
+process.stdout.on('error', () => undefined);
 const cleanUp = async () => {
   for (const failure of await cleanup.run()) process.stderr.write(`could not ${failure}\n`);
 };
@@ -18,8 +20,9 @@ try {
   if (options === 'help') process.stdout.write(USAGE);
   else await kill(options);
 } catch (error) {
-  process.stderr.write(`kill matrix: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
-  if (error instanceof UsageError) process.stderr.write('See --help.\n');
+  if (error instanceof UsageError) process.stderr.write(`kill matrix: ${error.message}\nSee --help.\n`);
+  else
+    process.stderr.write(`kill matrix: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}\n`);
   process.exitCode = 2;
 } finally {
   await cleanUp();
@@ -39,9 +42,11 @@ async function kill(options: KillOptions): Promise<void> {
     {
       seed,
       fleets,
+      keepLogs: options.keepLogs,
       ended: (result) => {
         say(line(result, ++done, cells.length));
         for (const fault of result.faults) say(`           ${fault}`);
+        if (options.keepLogs) say(`           logs: ${result.logFolder}`);
         if (result.verdict === 'red') say(`           npm run test:kill -- --seed ${seed} --cell ${result.cell.id}`);
       },
     },

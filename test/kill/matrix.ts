@@ -6,6 +6,7 @@ import { type CellResult, runCell } from './run-cell.ts';
 export interface MatrixOptions {
   readonly seed: number;
   readonly fleets: number;
+  readonly keepLogs: boolean;
   /** Told of each cell as it ends. */
   readonly ended: (result: CellResult) => void;
 }
@@ -28,7 +29,7 @@ export async function runMatrix(
         const failures = await own.run();
         if (failures.length > 0) throw new Error(failures.join('; '));
       });
-      const fleet = await Fleet.start(`${name}${fleets}`, own);
+      const fleet = await Fleet.start(`${name}${fleets}`, own, options.keepLogs);
       for (let cell = queue.shift(); cell !== undefined; cell = queue.shift()) {
         const result = await runCell(fleet, cell, options.seed);
         results.push(result);

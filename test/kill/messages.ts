@@ -58,6 +58,13 @@ export class CellMessages {
     ];
   }
 
+  /** Three by each route. */
+  warmUp(): Message[] {
+    return [ROUTE, SECOND_ROUTE].flatMap((route, i) =>
+      [1, 2, 3].map((place) => ({ ...this.#plain(10 * i + place, this.#text(`first of all, ${place}`)), route })),
+    );
+  }
+
   /** One that nothing happens to, after the others; null when there is no number left. */
   witness(): Message | null {
     const [ten, one] = [this.#witnesses % 6, Math.floor(this.#witnesses / 6)];

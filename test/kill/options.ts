@@ -31,28 +31,7 @@ export class UsageError extends Error {
 
 /** @throws UsageError for an unknown flag, or a value that is none. */
 export function readOptions(args: readonly string[]): KillOptions | 'help' {
-  const flag = { type: 'boolean', default: false } as const;
-  let values: ReturnType<typeof parse>;
-  const parse = () =>
-    parseArgs({
-      args: [...args],
-      strict: true,
-      options: {
-        help: { ...flag, short: 'h' },
-        list: flag,
-        tenth: flag,
-        cell: { type: 'string', multiple: true },
-        only: { type: 'string' },
-        seed: { type: 'string' },
-        fleets: { type: 'string' },
-        'keep-logs': flag,
-      },
-    }).values;
-  try {
-    values = parse();
-  } catch (error) {
-    throw new UsageError((error as Error).message.split('. ')[0] ?? 'these arguments cannot be read');
-  }
+  const values = parse(args);
   if (values.help) return 'help';
   return {
     list: values.list,
@@ -63,6 +42,29 @@ export function readOptions(args: readonly string[]): KillOptions | 'help' {
     fleets: whole('--fleets', values.fleets, 2),
     keepLogs: values['keep-logs'],
   };
+}
+
+function parse(args: readonly string[]) {
+  const flag = { type: 'boolean', default: false } as const;
+  const text = { type: 'string' } as const;
+  try {
+    return parseArgs({
+      args: [...args],
+      strict: true,
+      options: {
+        help: { ...flag, short: 'h' },
+        list: flag,
+        tenth: flag,
+        cell: { ...text, multiple: true },
+        only: text,
+        seed: text,
+        fleets: text,
+        'keep-logs': flag,
+      },
+    }).values;
+  } catch (error) {
+    throw new UsageError((error as Error).message.split('. ')[0] ?? 'these arguments cannot be read');
+  }
 }
 
 function whole(flag: string, text: string | undefined, preset: number): number {

@@ -21,14 +21,16 @@ export interface CellResult {
   readonly injected: number;
   readonly states: string;
   readonly unknown: number;
+  readonly logFolder: string;
 }
 
 /** Nothing is judged by these: they end a cell that would never end by itself. */
 const ARRIVES_WITHIN_MS = 45_000;
 const SETTLES_WITHIN_MS = 90_000;
 const LOOK_EVERY_MS = 40;
-/** While something is unknown, a later message that is accepted shows whether the other one is absent. */
-const WITNESS_EVERY_MS = 400;
+/** While something is unknown, a later message that is accepted shows whether the other one is absent. Rarer with each. */
+const FIRST_WITNESS_MS = 300;
+const LONGEST_WITNESS_MS = 2_000;
 /** A process that comes to its point as the third may never come, where the messages leave in two requests. */
 const MOST_ARRIVALS = 2;
 /** Past every lease of the moment at which the process was stopped. */
@@ -61,6 +63,7 @@ export async function runCell(fleet: Fleet, cell: Cell, seed: number): Promise<C
     injected,
     states: reading?.states ?? 'not read',
     unknown: reading?.unknown ?? 0,
+    logFolder: fleet.logFolder,
   };
 }
 
@@ -71,6 +74,7 @@ class CellRun {
   readonly #messages: CellMessages;
   #enqueued = 0;
   #witnessAt = 0;
+  #witnessPauseMs = FIRST_WITNESS_MS;
   #requestsBefore = 0;
   injected = 0;
   reading: Reading | undefined;
@@ -106,13 +110,24 @@ class CellRun {
     if (cell.point.prelude === 'nothing' || cell.point.prelude === 'nobody marks') await this.#enqueueFirst();
     const arrival = cell.notReached === null ? await this.#awaitArrival(order) : await this.#awaitNobody(order);
     const faults: string[] = [];
-    if (cell.notReached !== null && arrival !== null) faults.push(`${cell.point.name} was reached`);
     if (cell.notReached === null && arrival === null) faults.push(`${cell.point.name} was not reached`);
     if (arrival !== null) await this.#strike(arrival);
     await leftBehind();
     if (FAULT[cell.provider] !== null) this.injected += this.#fleet.sim.log.counts().requests - this.#requestsBefore;
     this.reading = await this.#settle();
-    faults.push(...(await faultsIn(this.#fleet, this.reading, this.#enqueued)));
+    faults.push(...(await faultsIn(this.#fleet, this.reading, this.#enqueued, cell.provider)));
+    // A witness may have come there, where the machine was too busy for its reply.
+    if (
+      cell.notReached !== null &&
+      this.reading.rows.some((row) => this.#isFirst(row) && row.correlation === 'matched')
+    )
+      faults.push(`${cell.point.name} was reached`);
+    const refused = Map.groupBy(await this.#fleet.serverErrors.takeNew(), (error) => error);
+    for (const [error, of] of refused) faults.push(`the database refused ${of.length} times: ${error}`);
+    for (const worker of this.#fleet.workers) {
+      const death = worker.takeDeath();
+      if (death !== null) faults.push(`a ${worker.app} worker ended by itself: ${death}`);
+    }
     return faults;
   }
 
@@ -174,11 +189,21 @@ class CellRun {
     }
   }
 
-  /** The cell comes to rest, and nobody has come. */
+  /** The cell comes to rest, and nobody has come; a witness that does is as good as any other. */
   async #awaitNobody(order: string): Promise<Arrival | null> {
-    const reading = await this.#settle();
-    const came = await this.#fleet.orders.withdraw(order);
-    return reading.settled ? came : null;
+    const until = performance.now() + SETTLES_WITHIN_MS;
+    for (;;) {
+      const reading = await readBooks(this.#fleet, this.#messages);
+      if ((reading.settled && reading.rows.length > 0) || performance.now() > until)
+        return this.#fleet.orders.withdraw(order);
+      const arrival = await this.#fleet.orders.arrival(order, performance.now() + LOOK_EVERY_MS);
+      if (arrival !== null) return arrival;
+      if (reading.unknown > 0) await this.#sendWitness();
+    }
+  }
+
+  #isFirst(row: { readonly recipient: string }): boolean {
+    return this.#messages.firstNumbers.test(row.recipient);
   }
 
   /** The process stands at its point: the world around it changes, and then it is killed, or wakes up too late. */
@@ -224,12 +249,13 @@ class CellRun {
 
   async #enqueueFirst(): Promise<void> {
     await this.#enqueue(this.#messages.first());
-    this.#witnessAt = performance.now() + 2 * WITNESS_EVERY_MS;
+    this.#witnessAt = performance.now() + 2 * this.#witnessPauseMs;
   }
 
   async #sendWitness(): Promise<void> {
     if (performance.now() < this.#witnessAt || this.#enqueued === 0) return;
-    this.#witnessAt = performance.now() + WITNESS_EVERY_MS;
+    this.#witnessPauseMs = Math.min(1.3 * this.#witnessPauseMs, LONGEST_WITNESS_MS);
+    this.#witnessAt = performance.now() + this.#witnessPauseMs;
     const witness = this.#messages.witness();
     if (witness !== null) await this.#enqueue([witness]);
   }

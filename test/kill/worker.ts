@@ -23,6 +23,7 @@ export class Worker {
   #boots = 0;
   #starting: Promise<void> | undefined;
   #over = false;
+  #endedItself: string | null = null;
 
   constructor(settings: WorkerSettings) {
     this.app = settings.app;
@@ -47,15 +48,22 @@ export class Worker {
     if (this.#child === undefined && !this.#over) await this.start();
   }
 
+  /** How it ended though nobody ended it, since this was asked last; null: it did not. */
+  takeDeath(): string | null {
+    const how = this.#endedItself;
+    this.#endedItself = null;
+    return how;
+  }
+
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
-    if (this.#child !== undefined) process.kill(this.#child.pid, signal);
+    if (this.#child !== undefined) send(this.#child.pid, signal);
   }
 
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
-    process.kill(child.pid, 'SIGKILL');
+    send(child.pid, 'SIGKILL');
     await child.ended;
   }
 
@@ -66,11 +74,7 @@ export class Worker {
     const child = this.#child;
     this.#child = undefined;
     if (child === undefined) return;
-    try {
-      process.kill(child.pid, 'SIGCONT');
-    } catch {
-      // It has ended by itself.
-    }
+    send(child.pid, 'SIGCONT');
     await child.stop(GRACE_MS);
   }
 
@@ -86,9 +90,12 @@ export class Worker {
           readyIn: (line) => (line.includes('"started"') ? 'started' : undefined),
         });
         this.#child = child;
-        // What nobody killed must not end: it is started again, and the cell is told by its books.
-        void child.ended.then(() => {
-          if (this.#child === child) this.#child = undefined;
+        void child.ended.then((how) => {
+          if (this.#child !== child) return;
+          this.#child = undefined;
+          this.#endedItself = how;
+          // As whatever supervises it would: nobody can say what a dead worker holds until a newer boot of its name is there.
+          this.start().catch(() => undefined);
         });
         return;
       } catch (error) {
@@ -96,5 +103,14 @@ export class Worker {
         if (tries === START_TRIES || this.#over) throw error;
       }
     }
+  }
+}
+
+/** One that has just ended takes no signal, and needs none. */
+function send(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

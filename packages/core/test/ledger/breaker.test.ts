@@ -126,7 +126,9 @@ describe('the breaker opens in the transaction that writes the outcome', () => {
     database: { pool },
   }) => {
     const s = await scene(pool, { maxBatch: 1 });
-    await pool.query('update sendledger.route set breaker_threshold = 1000 where id = $1', [s.routeId]);
+    await pool.query('update sendledger.route set breaker_threshold = 1000, otp_reserve = 0 where id = $1', [
+      s.routeId,
+    ]);
     const all = await marked(pool, s, numbers(32));
     await Promise.all(all.map((m) => apply(pool, signed(s, m, 'ambiguous', 'failure'))));
     expect(await breaker(pool, s)).toMatchObject({ state: 'closed', failures: 32 });
@@ -261,7 +263,9 @@ test('requests whose workers died hold their places until they are counted: neve
   freshDatabase: { pool },
 }) => {
   const s = await scene(pool, { maxBatch: 1 });
-  await pool.query('update sendledger.route set max_in_flight_requests = 8 where id = $1', [s.routeId]);
+  await pool.query('update sendledger.route set max_in_flight_requests = 8, otp_reserve = 0 where id = $1', [
+    s.routeId,
+  ]);
   await enqueue(
     pool,
     numbers(60).map((m) => ({ ...m, route: s.name })),

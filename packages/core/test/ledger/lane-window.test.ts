@@ -129,7 +129,7 @@ describe('the send window of a lane', () => {
       },
     };
     await setLaneWindow(counting, s.routeId, 'promotional', null, BY);
-    expect(statements).toEqual([1, 0, 10_000, 501]);
+    expect(statements).toEqual([1, 0, 10_000, 501, 0]);
     const left = await rowsOf(
       pool,
       'select 1 from sendledger.outbound_message where route_id = $1 and due_at > now()',

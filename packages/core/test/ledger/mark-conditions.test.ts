@@ -63,7 +63,7 @@ const REFUSED: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
     await endLease(c.pool, await importSubmission(c.pool, 'marked', c.scene.routeId));
   },
   'as many requests are on the wire as may be': async (c) => {
-    await route('max_in_flight_requests = 2')(c);
+    await route('max_in_flight_requests = 2, otp_reserve = 0')(c);
     for (let i = 0; i < 2; i++) await importSubmission(c.pool, 'marked', c.scene.routeId);
   },
   'as many rows are on the wire as may be': async (c) => {
@@ -93,7 +93,7 @@ const PASSES: Readonly<Record<string, (c: Case) => Promise<unknown>>> = {
     await c.pool.query('update sendledger.route set paused_at = now(), hold = true where id = $1', [other.routeId]);
   },
   'one request fewer than the bound is on the wire': async (c) => {
-    await route('max_in_flight_requests = 2')(c);
+    await route('max_in_flight_requests = 2, otp_reserve = 0')(c);
     await importSubmission(c.pool, 'marked', c.scene.routeId);
   },
   'ambiguous requests hold no place': async (c) => {
@@ -157,7 +157,9 @@ describe('what a mark takes', () => {
       Array.from({ length: 5 }, () => ({ route: s.name })),
     );
     await claim(pool, claimRequest(s));
-    await pool.query('update sendledger.route set max_in_flight_requests = 3 where id = $1', [s.routeId]);
+    await pool.query('update sendledger.route set otp_reserve = 0, max_in_flight_requests = 3 where id = $1', [
+      s.routeId,
+    ]);
     const c = { pool, scene: s, submission: { id: '' } };
     expect(await mark(c)).toHaveLength(3);
     expect(await mark(c)).toHaveLength(0);
