@@ -117,6 +117,9 @@ async function bringUp(
     },
   });
   pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));
+  // A server that goes says so in the same packet as its last answer: the pool has given the connection to the next one by then, who
+  // does not listen yet, and an error nobody listens to would end the process.
+  pool.on('connect', (client) => client.on('error', () => undefined));
   await assertReady(pool);
   await checkRole(pool, name, log);
 

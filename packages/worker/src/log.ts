@@ -5,7 +5,7 @@ export type Log = pino.Logger;
 /** Never in a log line, wherever it stands: texts carry codes, and codes open accounts. */
 const NEVER = ['body', 'msg', 'text', 'code', 'otp', 'password', 'apikey', 'apiKey', 'raw_reply', 'template_params'];
 
-/** One line an event, JSON, on standard output. Error objects are reduced to their message, code and stack. */
+/** One line an event, JSON, on standard output. Error objects are reduced to their message, error code and stack. */
 export function createLog(app: string, level: string, instance: string): Log {
   return pino({
     level,
@@ -14,7 +14,12 @@ export function createLog(app: string, level: string, instance: string): Log {
     messageKey: 'event',
     redact: { paths: NEVER.flatMap((key) => (key === 'msg' ? [`*.${key}`] : [key, `*.${key}`])), remove: true },
     serializers: {
-      err: (error: Error & { code?: unknown }) => ({ message: error.message, code: error.code, stack: error.stack }),
+      err: (error: Error & { code?: unknown }) => ({
+        message: error.message,
+        // Of Postgres it is the SQLSTATE. Under `code` it would be taken for a password's, and left out.
+        error_code: error.code,
+        stack: error.stack,
+      }),
     },
   });
 }
