@@ -64,6 +64,26 @@ describe('a one-time password', () => {
     });
   });
 
+  test('is worth as long as its template says that the code lives, unless it says so itself', async ({
+    freshDatabase: { pool },
+  }) => {
+    const { route } = await aRoute(pool);
+    const code = await aCode(pool, 'Your code is 482915');
+    await pool.query(`update sendledger.message_template set valid_for_s = 90 where message_class = 'otp'`);
+    const submitBy = new Date(Date.now() + 45_000);
+    for (const [more, seconds] of [
+      [{}, 90],
+      [{ submitBy }, 45],
+    ] as const) {
+      const { id } = (await answered(pool, message({ route, ...code, ...more }))) ?? {};
+      const { rows } = await pool.query(
+        'select extract(epoch from submit_by - created_at)::float as worth from sendledger.outbound_message where id = $1',
+        [id],
+      );
+      expect(Math.abs(Number(rows[0]?.worth) - seconds)).toBeLessThanOrEqual(10);
+    }
+  });
+
   test('follows by a template of its class too', async ({ database }) => {
     const { route } = await aRoute(database.pool);
     const first = await aCode(database.pool, 'Your code is 482915');

@@ -31,6 +31,8 @@ const TEMPLATE_FILE = z.strictObject({
   dlt: z.strictObject({ entityId: z.string().optional(), templateId: z.string().optional() }).default({}),
   /** What follows a message of it that cannot be delivered, unless the message says otherwise. */
   fallback: templateFallback.default([]),
+  /** Of a code: its life. */
+  validForSeconds: z.int().min(10).max(604_800).nullable().default(null),
 });
 
 export function addTemplateCommands(program: Command): void {
@@ -49,8 +51,10 @@ Example of a file:
     "body": "{{code}} is your code.",
     "variables": [{ "name": "code", "pattern": "[0-9]{6}", "secret": true }],
     "dlt": { "entityId": "1201159876543210987", "templateId": "1207161234567890123" },
+    "validForSeconds": 300,
     "fallback": [{ "template": { "id": "otp-call" }, "channel": "voice" }] }
 
+"validForSeconds" is how long a message of it is of use (of a code: its life), where none says submitBy.
 "fallback" says what follows where it cannot be delivered: another template, its "channel" (sms), its "route"; with
 "afterSeconds" and "mayDuplicate": true also where it is not delivered for so long.
 
@@ -105,7 +109,7 @@ function readTemplate(text: string, file: string): MessageTemplate {
   }
   const given = TEMPLATE_FILE.safeParse(value);
   if (!given.success) throw new CliFailure(`${file} is no template: ${faults(given.error)}`);
-  const { id, version, channel, body, variables, sender, dlt, fallback } = given.data;
+  const { id, version, channel, body, variables, sender, dlt, fallback, validForSeconds } = given.data;
   const checked = messageTemplate.safeParse({
     id,
     version,
@@ -117,6 +121,7 @@ function readTemplate(text: string, file: string): MessageTemplate {
     dltEntityId: dlt.entityId ?? null,
     dltTemplateId: dlt.templateId ?? null,
     fallback,
+    validForSeconds,
   });
   if (!checked.success) throw new CliFailure(`${file} is no template: ${faults(checked.error)}`);
   return checked.data;

@@ -36,6 +36,8 @@ const templateShape = z.strictObject({
   dltTemplateId: z.string().nullable(),
   /** Left out: nothing follows. */
   fallback: templateFallback.optional(),
+  /** Seconds for which a message of it is of use: of a one-time password the life of its code. Left out: what the lane says. */
+  validForSeconds: z.int().min(10).max(604_800).nullable().optional(),
 });
 
 /**

@@ -236,12 +236,13 @@ export async function addTemplate(sql: Sql, template: MessageTemplate): Promise<
     template.dltEntityId,
     template.dltTemplateId,
     JSON.stringify(template.fallback ?? []),
+    template.validForSeconds ?? null,
   ];
   const added = await rowsOf(
     sql,
     `insert into sendledger.message_template
-       (template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id, fallback)
-     values ($1, $2::integer, $3, $4, $5, $6::jsonb, $7, $8, $9, $10::jsonb)
+       (template_id, version, channel, message_class, body, variables, sender_id, dlt_entity_id, dlt_template_id, fallback, valid_for_s)
+     values ($1, $2::integer, $3, $4, $5, $6::jsonb, $7, $8, $9, $10::jsonb, $11)
      on conflict do nothing returning 1`,
     values,
   );
@@ -251,7 +252,7 @@ export async function addTemplate(sql: Sql, template: MessageTemplate): Promise<
     `select 1 from sendledger.message_template t
      where t.template_id = $1 and t.version = $2::integer
        and (t.channel::text, t.message_class::text, t.body, t.variables, t.fallback) = ($3, $4, $5, $6::jsonb, $10::jsonb)
-       and (t.sender_id, t.dlt_entity_id::text, t.dlt_template_id::text) is not distinct from ($7::text, $8::text, $9::text)`,
+       and (t.sender_id, t.dlt_entity_id::text, t.dlt_template_id::text, t.valid_for_s) is not distinct from ($7::text, $8::text, $9::text, $11::integer)`,
     values,
   );
   return same.length > 0 ? 'same' : 'differs';

@@ -206,9 +206,11 @@ create table sendledger.message_template (
   dlt_template_id sendledger.foreign_id,
   created_at timestamp with time zone default now() not null,
   retired_at timestamp with time zone,
+  valid_for_s integer,
   fallback jsonb default '[]'::jsonb not null,
   constraint message_template_body_check CHECK ((body <> ''::text)),
   constraint message_template_template_id_check CHECK ((template_id <> ''::text)),
+  constraint message_template_valid_for_s_check CHECK (((valid_for_s >= 10) AND (valid_for_s <= 604800))),
   constraint message_template_version_check CHECK ((version >= 1)),
   constraint message_template_pkey PRIMARY KEY (template_id, version)
 );
@@ -1205,7 +1207,10 @@ begin
       from read x
     ), judged as materialized (
       select x.*, case when x.ahead then x.at else x.own_due end as due,
-        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + x.submit_within) as deadline,
+        -- One that was said; else the template's (of a code: its life); else what the lane says.
+        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + coalesce(
+          case when x.template_id is not null then (select t.valid_for_s * interval '1 s' from sendledger.message_template t
+            where t.template_id = x.template_id and t.version::text = x.template_version) end, x.submit_within)) as deadline,
         case
           when x.tenant_id is null or x.tenant_id = '' or octet_length(x.tenant_id) > 200 then 'tenant_id:required, 1 to 200 octets'
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'

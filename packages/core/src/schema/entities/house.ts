@@ -119,6 +119,7 @@ export const MessageTemplate = defineEntity({
     dltEntityId: p.text().nullable(),
     dltTemplateId: p.text().nullable(),
     fallback: p.json(),
+    validForS: p.integer().nullable(),
     createdAt: p.datetime(),
     retiredAt: p.datetime().nullable(),
   },

@@ -3,6 +3,9 @@
 -- Null: every class.
 alter table sendledger.tenant add column allowed_classes sendledger.message_class[] check (cardinality(allowed_classes) > 0);
 
+-- How long a message of this template is of use; of a one-time password the life of its code. Null: what the lane says.
+alter table sendledger.message_template add column valid_for_s integer check (valid_for_s between 10 and 604800);
+
 -- The send window of a lane, half-open, by the clock of a zone; over midnight where it closes before it opens. Null: always open.
 alter table sendledger.lane
   add column window_opens time,

@@ -118,7 +118,10 @@ begin
       from read x
     ), judged as materialized (
       select x.*, case when x.ahead then x.at else x.own_due end as due,
-        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + x.submit_within) as deadline,
+        -- One that was said; else the template's (of a code: its life); else what the lane says.
+        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + coalesce(
+          case when x.template_id is not null then (select t.valid_for_s * interval '1 s' from sendledger.message_template t
+            where t.template_id = x.template_id and t.version::text = x.template_version) end, x.submit_within)) as deadline,
         case
           when x.tenant_id is null or x.tenant_id = '' or octet_length(x.tenant_id) > 200 then 'tenant_id:required, 1 to 200 octets'
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
