@@ -47,6 +47,23 @@ export async function createDatabase(
   });
 }
 
+/** How long sessions may take to leave by themselves. */
+const LEAVE_MS = 500;
+
+/**
+ * A pool that has ended may still be saying so to the server: ended by force just then, its client reports an error that nobody listens
+ * to any more, and the process ends of it.
+ */
+async function untilLeft(client: pg.Client, name: string): Promise<void> {
+  for (const until = Date.now() + LEAVE_MS; Date.now() < until; await sleep(10)) {
+    const { rowCount } = await client.query(
+      `select 1 from pg_stat_activity where datname = $1 and backend_type = 'client backend' limit 1`,
+      [name],
+    );
+    if (rowCount === 0) return;
+  }
+}
+
 /** Drops a database if it exists and ends the sessions that are still in it; a template is dropped as well. */
 export async function dropDatabase(adminUrl: string, name: string): Promise<void> {
   await withClient(adminUrl, async (client) => {
@@ -57,6 +74,7 @@ export async function dropDatabase(adminUrl: string, name: string): Promise<void
     const database = found.rows[0];
     if (database === undefined) return;
     if (database.is_template) await client.query(`alter database ${pg.escapeIdentifier(name)} is_template false`);
+    await untilLeft(client, name);
     await client.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`);
   });
 }

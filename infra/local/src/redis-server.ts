@@ -60,7 +60,7 @@ async function startOnFreePort(directory: string, watch: Guard): Promise<LocalRe
     async restart() {
       if (stopping !== undefined) throw new LocalServiceError('redis', 'the server was stopped; start another one');
       await kill();
-      running = await launch(port, directory, logFile, watch);
+      running = await launchAgain(() => launch(port, directory, logFile, watch));
     },
     stop() {
       stopping ??= (async () => {
@@ -71,6 +71,20 @@ async function startOnFreePort(directory: string, watch: Guard): Promise<LocalRe
       return stopping;
     },
   };
+}
+
+const AGAIN_TRIES = 20;
+const AGAIN_PAUSE_MS = 250;
+
+/** Its port was free a moment ago; somebody who looked for one just then may hold it for that moment. */
+async function launchAgain(start: () => Promise<ChildProcess>): Promise<ChildProcess> {
+  for (let tries = 1; ; tries++)
+    try {
+      return await start();
+    } catch (error) {
+      if (tries >= AGAIN_TRIES || !String(error).includes('listening on port')) throw error;
+      await sleep(AGAIN_PAUSE_MS);
+    }
 }
 
 async function launch(port: number, directory: string, logFile: string, watch: Guard): Promise<ChildProcess> {
