@@ -165,7 +165,7 @@ interface Lane {
   readonly workerId: string;
 }
 
-async function ours(
+export async function ours(
   database: () => Promise<Database>,
   producer: Producer,
   cpu: CpuReader,

@@ -110,7 +110,8 @@ function contentColumns(
   params: Readonly<Record<string, string>> | null,
 ): PreparedContent {
   const gsm = countSegments(body, 'gsm7');
-  const ascii = countSegments(body, 'ascii');
+  // What is UCS-2 by the wider alphabet is so by the narrower one, and counts alike.
+  const ascii = gsm.encoding === 'GSM7' ? countSegments(body, 'ascii') : gsm;
   // Only an SMS is billed by its parts; everywhere else one message is one unit.
   const inParts = channel === 'sms';
   return {

@@ -91,25 +91,27 @@ function refused(problems: readonly MessageProblem[]): Prepared {
 }
 
 function nameProblems(message: Message, tenant: string | undefined): MessageProblem[] {
-  const checks: readonly [string, string | undefined, (text: string) => MessageFault | undefined][] = [
-    ['tenant', tenant, nameFault],
-    ['event.type', message.event.type, nameFault],
-    ['event.id', message.event.id, eventIdFault],
-    ['event.version', typeof message.event.version === 'string' ? message.event.version : undefined, nameFault],
-    ['key.template', message.key?.template, nameFault],
-    ['key.version', message.key?.version, nameFault],
-    ['key.step', message.key?.step, nameFault],
-    ['key.bucket', message.key?.bucket, nameFault],
-    ['template.id', message.template?.id, foreignIdFault],
-    ['dlt.entityId', message.dlt?.entityId, foreignIdFault],
-    ['dlt.templateId', message.dlt?.templateId, foreignIdFault],
-    ['route', message.route, foreignIdFault],
-    ['campaign', message.campaign, foreignIdFault],
-  ];
-  return checks.flatMap(([field, value, fault]) => {
-    const reason = value === undefined ? undefined : fault(value);
-    return reason === undefined ? [] : [problem(field, reason)];
-  });
+  const found: MessageProblem[] = [];
+  const judge = (field: string, value: unknown, fault: (text: string) => MessageFault | undefined) => {
+    if (typeof value !== 'string') return;
+    const reason = fault(value);
+    if (reason !== undefined) found.push(problem(field, reason));
+  };
+  const { event, key, template, dlt } = message;
+  judge('tenant', tenant, nameFault);
+  judge('event.type', event.type, nameFault);
+  judge('event.id', event.id, eventIdFault);
+  judge('event.version', event.version, nameFault);
+  judge('key.template', key?.template, nameFault);
+  judge('key.version', key?.version, nameFault);
+  judge('key.step', key?.step, nameFault);
+  judge('key.bucket', key?.bucket, nameFault);
+  judge('template.id', template?.id, foreignIdFault);
+  judge('dlt.entityId', dlt?.entityId, foreignIdFault);
+  judge('dlt.templateId', dlt?.templateId, foreignIdFault);
+  judge('route', message.route, foreignIdFault);
+  judge('campaign', message.campaign, foreignIdFault);
+  return found;
 }
 
 /** What a one-time password may not do. */

@@ -7,6 +7,7 @@ import {
   parsePhoneNumberWithError,
   validatePhoneNumberLength,
 } from 'libphonenumber-js/max';
+import { readPlainMobile } from './plain-mobile.ts';
 
 /** Why a recipient is not a number that can be written to. Stable: callers branch on it. */
 export type RecipientFault =
@@ -80,6 +81,13 @@ function beginsTwice(number: string, digits: string | undefined): boolean {
 }
 
 function read(text: string, region: CountryCode | undefined): Recipient {
+  const mobile = readPlainMobile(text);
+  if (mobile !== undefined) return { ok: true, ...mobile, kind: 'mobile' };
+  return readWithLibrary(text, region);
+}
+
+/** What {@link normaliseRecipient} makes of a text that begins with a plus, by the library alone: the measure of the short way. */
+export function readWithLibrary(text: string, region: CountryCode | undefined): Recipient {
   let parsed: PhoneNumber;
   try {
     parsed = parsePhoneNumberWithError(
