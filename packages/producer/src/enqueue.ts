@@ -8,7 +8,7 @@ import {
   refusedResult,
   writtenResult,
 } from './enqueue-result.ts';
-import { callLedger, inSavepoint, type LedgerAnswer, namedError } from './ledger-call.ts';
+import { callLedger, type LedgerAnswer, namedError } from './ledger-call.ts';
 import { MessageRefused, type Refusal } from './message-refused.ts';
 import type { SqlExecutor } from './sql-executor.ts';
 
@@ -48,8 +48,8 @@ export async function enqueueMessages(
     if (strict && draft.refusals.length > 0) throw new MessageRefused(draft.refusals);
     if (draft.rows.length === 0) return { results: collect(draft, []), lanes: new Set() };
     const answers = strict
-      ? await inSavepoint(sql, async () => refuseAny(draft, await callLedger(sql, draft.rows)))
-      : await callLedger(sql, draft.rows);
+      ? await callLedger(sql, draft.rows, 'all', (all) => refuseAny(draft, all))
+      : await callLedger(sql, draft.rows, 'each');
     const lanes = new Set<string>();
     for (const { answer, lane } of answers) if (answer === 'created' && lane !== undefined) lanes.add(lane);
     return { results: collect(draft, answers), lanes };

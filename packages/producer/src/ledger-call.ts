@@ -17,37 +17,62 @@ export interface LedgerAnswer {
   readonly reason: string | undefined;
 }
 
+/** How a call is written. `all`: where one row is refused none is, and the answers say why. `each`: the good ones are. */
+export type Wholeness = 'all' | 'each';
+
 /**
  * Writes the rows in the caller's transaction; answers in the order of the rows.
  *
- * The database takes the keys of one statement in order. Where there are several statements the rows are sorted before,
+ * All or nothing is the database's own doing where one statement holds the call, else a savepoint's: `refuse` is to throw where an
+ * answer is a refusal. The database takes the keys of one statement in order. Where there are several statements the rows are sorted before,
  * so that two calls with the same keys still take them in one order and do not deadlock.
  */
-export async function callLedger(sql: SqlExecutor, rows: readonly PreparedMessage[]): Promise<LedgerAnswer[]> {
+export async function callLedger(
+  sql: SqlExecutor,
+  rows: readonly PreparedMessage[],
+  wholeness: Wholeness,
+  refuse: (answers: LedgerAnswer[]) => LedgerAnswer[] = (answers) => answers,
+): Promise<LedgerAnswer[]> {
+  if (wholeness === 'each') return writeRows(sql, rows, 'enqueue');
+  // Where it cannot be told whether there is a transaction, the savepoint is what fails without one.
+  const known = sql.getTransactionStatus?.() === 'T';
+  if (known && rows.length <= ROWS_PER_STATEMENT) return refuse(await writeRows(sql, rows, 'enqueue_all'));
+  return inSavepoint(sql, async () => refuse(await writeRows(sql, rows, 'enqueue')));
+}
+
+async function writeRows(
+  sql: SqlExecutor,
+  rows: readonly PreparedMessage[],
+  statement: 'enqueue' | 'enqueue_all',
+): Promise<LedgerAnswer[]> {
   const order = rows.map((_, position) => position);
   if (rows.length > ROWS_PER_STATEMENT) {
     const keys = rows.map(keyOf);
     order.sort((a, b) => compare(keys[a] ?? '', keys[b] ?? ''));
   }
-  const answers = new Map<number, LedgerAnswer>();
+  const answers: LedgerAnswer[] = [];
   for (let from = 0; from < order.length; from += ROWS_PER_STATEMENT) {
     const positions = order.slice(from, from + ROWS_PER_STATEMENT);
-    const part = positions.map((position) => rows[position]);
-    const result = await sql.query('select * from sendledger.enqueue($1::json)', [JSON.stringify(part)]);
+    const part = positions.map((position) => jsonOf(rows[position])).join(',');
+    const result = await sql.query(`select * from sendledger.${statement}($1::json)`, [`[${part}]`]);
     for (const row of result.rows) {
       const position = positions[Number(row.ord) - 1];
-      if (position !== undefined) answers.set(position, readAnswer(row));
+      if (position !== undefined) answers[position] = readAnswer(row);
     }
   }
-  return rows.map((_, position) => {
-    const answer = answers.get(position);
-    if (answer === undefined) throw new SendledgerError('SENDLEDGER_MIGRATION_MISSING', 'It left a row unanswered.');
-    return answer;
-  });
+  for (let position = 0; position < rows.length; position++)
+    if (answers[position] === undefined)
+      throw new SendledgerError('SENDLEDGER_MIGRATION_MISSING', 'It left a row unanswered.');
+  return answers;
+}
+
+/** A row without what is null in it, which is two thirds of its fields: the database need not read what says nothing. */
+function jsonOf(row: PreparedMessage | undefined): string {
+  return JSON.stringify(row, (_, value: unknown) => (value === null ? undefined : value));
 }
 
 /** Runs `write` so that it can be taken back without the caller's transaction: a savepoint, and back to it on any error. */
-export async function inSavepoint<T>(sql: SqlExecutor, write: () => Promise<T>): Promise<T> {
+async function inSavepoint<T>(sql: SqlExecutor, write: () => Promise<T>): Promise<T> {
   await sql.query(`savepoint ${SAVEPOINT}`);
   try {
     const result = await write();

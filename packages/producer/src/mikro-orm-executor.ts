@@ -18,6 +18,8 @@ export function mikroOrmExecutor(em: MikroOrmManager): SqlExecutor {
     throw new SendledgerError('SENDLEDGER_TRANSACTION_NEEDED', 'The entity manager is in no transaction.');
   }
   return {
+    // Its own client may have it otherwise once the transaction has failed; then the statement says so.
+    getTransactionStatus: () => 'T',
     async query(text, values = []) {
       const { rows } = await em.getKysely().executeQuery<Record<string, unknown>>({
         sql: text,

@@ -7,6 +7,8 @@ import { isMikroOrm, type MikroOrmManager, mikroOrmExecutor } from './mikro-orm-
  */
 export interface SqlExecutor {
   query(text: string, values?: unknown[]): Promise<{ rows: Record<string, unknown>[] }>;
+  /** `T` inside a transaction, as `pg` has it from the server; what cannot say is asked by a savepoint. */
+  getTransactionStatus?(): string | null;
 }
 
 /** What the caller's transaction may be given as. */

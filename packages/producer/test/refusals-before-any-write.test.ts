@@ -125,7 +125,7 @@ test('tenants and templates are read once a minute', async () => {
       };
     }
     return {
-      rows: text.includes('enqueue(')
+      rows: text.includes('sendledger.enqueue')
         ? (JSON.parse(String(values?.[0])) as { body: string }[]).map((row, i) => ({
             ord: i + 1,
             answer: 'created',

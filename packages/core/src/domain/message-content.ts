@@ -9,6 +9,8 @@ import { type MessageTemplate, renderTemplate } from './template.ts';
 /** A longer text is a mistake that costs ten times the price per recipient. */
 const MAX_SMS_SEGMENTS = 10;
 const MAX_SMS_UNITS = MAX_SMS_SEGMENTS * 153;
+/** Any text of so many units fits, whatever its alphabet and wherever its pairs fall: 67 units a part, of which one may stay empty. */
+const FITS_SMS_UNITS = MAX_SMS_SEGMENTS * 66;
 /** Characters (code points): the limit of a WhatsApp and of a Telegram text. */
 const MAX_TEXT_CHARACTERS = 4096;
 const MAX_PARAM_UNITS = 2 * MAX_TEXT_CHARACTERS;
@@ -97,6 +99,7 @@ function bodyFault(body: string, channel: MessageChannel): MessageFault | undefi
   if (fault !== undefined) return fault;
   if (body.trim().length === 0) return 'empty';
   if (channel === 'sms') {
+    if (body.length <= FITS_SMS_UNITS) return undefined;
     return countSegments(body, 'gsm7').segments > MAX_SMS_SEGMENTS ? 'too_many_segments' : undefined;
   }
   return body.length > MAX_TEXT_CHARACTERS && [...body].length > MAX_TEXT_CHARACTERS ? 'too_long' : undefined;
@@ -110,8 +113,8 @@ function contentColumns(
   params: Readonly<Record<string, string>> | null,
 ): PreparedContent {
   const gsm = countSegments(body, 'gsm7');
-  // What is UCS-2 by the wider alphabet is so by the narrower one, and counts alike.
-  const ascii = gsm.encoding === 'GSM7' ? countSegments(body, 'ascii') : gsm;
+  // The two rules differ in letters that are GSM-7 and not ASCII.
+  const ascii = gsm.encoding === 'GSM7' && Buffer.byteLength(body) !== body.length ? countSegments(body, 'ascii') : gsm;
   // Only an SMS is billed by its parts; everywhere else one message is one unit.
   const inParts = channel === 'sms';
   return {

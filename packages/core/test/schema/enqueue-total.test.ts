@@ -127,7 +127,9 @@ describe('enqueue, whatever it is given', () => {
     await scene(pool);
     await pool.query('create table callers_order (what text)');
     let calls = 0;
-    const seen = new Set<string>();
+    // First as it is meant, or the first with other content has its key, and there is no duplicate of it.
+    const seen = new Set((await inCallersTransaction(pool, `[${JSON.stringify(GOOD)}]`)).map((row) => row.answer));
+    calls++;
     await fc.assert(
       fc.asyncProperty(fc.array(element, { maxLength: 8 }), async (elements) => {
         const rows = await inCallersTransaction(pool, `[${elements.join(',')}]`);
