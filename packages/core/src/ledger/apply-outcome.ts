@@ -1,7 +1,7 @@
 import type { BreakerEvent, BreakerSign } from '../domain/breaker.ts';
 import { applyToBreaker, type BreakerMove, lockForBreaker } from './breaker.ts';
 import type { RowRef } from './identity.ts';
-import { rowKeys } from './identity.ts';
+import { byId, rowKeys, sortedRowKeys } from './identity.ts';
 import { keepLateEvidence } from './late-acceptance.ts';
 import { dictionary, inChunks } from './row-values.ts';
 import { replayProven } from './settle-unknown.ts';
@@ -61,10 +61,10 @@ export interface AppliedOutcomes {
  * ambiguous to say. The lease token is what makes a second application, or one by a worker of a lost timeline, find nothing.
  */
 export const LOCK_WAITING = `select s.id, s.state::text as state, s.requested_at, s.is_probe,
-    s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[array_position($1::bigint[], s.id)] <> 'ambiguous') as waits
+    s.state = 'marked' or (s.state = 'ambiguous' and ($5::text[])[width_bucket(s.id, $1::bigint[])] <> 'ambiguous') as waits
   from sendledger.submission s
   where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
-    and s.lease_token = ($4::uuid[])[array_position($1::bigint[], s.id)]
+    and s.lease_token = ($4::uuid[])[width_bucket(s.id, $1::bigint[])]
   order by s.id
   for update`;
 
@@ -73,7 +73,7 @@ export const SETTLE_SUBMISSIONS = `update sendledger.submission s
     select (($4::text[])[x.pos])::sendledger.submission_state, greatest(now(), s.responded_at + interval '1 microsecond'), ($5::text[])[x.pos], ($6::text[])[x.pos], coalesce(($7::text[])[x.pos], s.provider_txn_id),
       ($8::text[])[x.pos], (($9::integer[])[x.pos])::smallint, coalesce(s.raw_reply, ($10::bytea[])[x.pos]),
       now() + ($11::double precision[])[x.pos] * interval '1 ms'
-    from (select array_position($1::bigint[], s.id) as pos) x)
+    from (select width_bucket(s.id, $1::bigint[]) as pos) x)
   where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.state in ('marked', 'ambiguous')`;
 
 /** Cost is copied from the quote, which is frozen since the claim: what the row says was agreed before the request left. */
@@ -92,8 +92,8 @@ export const MOVE_CLAIMED = `update sendledger.outbound_message m
       case when x.state = 'submitted' then m.quoted_units end, case when x.state = 'submitted' then m.quoted_cost end,
       case when x.state = 'submitted' then m.quoted_currency end,
       case when x.state = 'submitted' then 'quote'::sendledger.cost_source end
-    from (select p.pos, (($15::text[])[($4::integer[])[p.pos]])::sendledger.message_state as state, array_position($9::bigint[], m.submission_id) as sub
-      from (select array_position($1::bigint[], m.id) as pos) p) x)
+    from (select p.pos, (($15::text[])[($4::integer[])[p.pos]])::sendledger.message_state as state, ($16::integer[])[p.pos] as sub
+      from (select width_bucket(m.id, $1::bigint[]) as pos) p) x)
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'claimed'
     and m.submission_id = any ($9::bigint[])`;
 
@@ -105,14 +105,14 @@ export const LATE_ACCEPTED = `update sendledger.outbound_message m
       m.requested_at, greatest(now(), m.scheduled_for) + (select l.receipt_within from sendledger.lane l
         where l.route_id = m.route_id and l.message_class = m.message_class),
       m.quoted_units, m.quoted_cost, m.quoted_currency, 'quote'::sendledger.cost_source
-    from (select array_position($4::bigint[], m.submission_id) as sub) x)
+    from (select width_bucket(m.submission_id, $4::bigint[]) as sub) x)
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'
     and m.submission_id = any ($4::bigint[])`;
 
 /** A late refusal, or proof that nothing was sent, is proof of absence: unknown rows fail with that as their reason. */
 export const LATE_ABSENT = `update sendledger.outbound_message m
   set state = 'failed', updated_at = now(), reconciled_at = now(),
-    state_reason = ($5::text[])[array_position($1::bigint[], m.id)], provider_cause = ($6::text[])[array_position($1::bigint[], m.id)]
+    state_reason = ($5::text[])[width_bucket(m.id, $1::bigint[])], provider_cause = ($6::text[])[width_bucket(m.id, $1::bigint[])]
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'unknown'
     and m.submission_id = any ($4::bigint[])
   returning m.id, m.created_at as "createdAt"`;
@@ -121,8 +121,9 @@ export const LATE_ABSENT = `update sendledger.outbound_message m
  * marked → its outcome, and its rows out of `claimed`: recipients the provider refused are rejected and unbilled, the rest
  * follow the outcome. Applying the same outcome twice changes nothing.
  */
-export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<AppliedOutcomes> {
-  if (outcomes.length === 0) return NOTHING_APPLIED;
+export async function applyOutcomes(sql: Sql, given: readonly SubmissionOutcome[]): Promise<AppliedOutcomes> {
+  if (given.length === 0) return NOTHING_APPLIED;
+  const outcomes = byId(given);
   const locked = await lockRoutesAndKeys(sql, outcomes);
   const waiting = await lockWaiting(sql, outcomes);
   const mine = outcomes.filter((o) => waiting.get(o.id)?.waits === true);
@@ -134,8 +135,9 @@ export async function applyOutcomes(sql: Sql, outcomes: readonly SubmissionOutco
   const onTime = mine.filter((o) => waiting.get(o.id)?.state === 'marked');
   const late = mine.filter((o) => waiting.get(o.id)?.state === 'ambiguous');
   const rows = await moveClaimed(sql, onTime, waiting);
-  const unknown = await moveUnknown(sql, [...late, ...overtaken]);
-  await keepLateEvidence(sql, [...late, ...overtaken]);
+  const tooLate = byId([...late, ...overtaken]);
+  const unknown = await moveUnknown(sql, tooLate);
+  await keepLateEvidence(sql, tooLate);
   return {
     submissions: mine.map((o) => o.id),
     rows,
@@ -230,7 +232,7 @@ export async function applyRowByRow(
   if (waiting.get(outcome.id)?.state !== 'marked') return { ...NOTHING_APPLIED, stale: [outcome.id] };
   await settleSubmissions(sql, [outcome]);
 
-  const move = async (rows: readonly RowOutcome[]): Promise<number> => {
+  const move = async (rows: readonly PlacedRow[]): Promise<number> => {
     if (rows.length === 0) return 0;
     await sql.query('savepoint rows');
     try {
@@ -250,7 +252,7 @@ export async function applyRowByRow(
     const unknown = { ...only, to: 'unknown', reason: 'outcome_not_writable', cause: null, retryInMs: null } as const;
     return moveChunk(sql, [unknown], [outcome], waiting);
   };
-  return { ...NOTHING_APPLIED, submissions: [outcome.id], rows: await move(outcome.rows) };
+  return { ...NOTHING_APPLIED, submissions: [outcome.id], rows: await move(rowsAndPlaces([outcome])) };
 }
 
 type Waiting = Map<
@@ -259,7 +261,7 @@ type Waiting = Map<
 >;
 
 async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<Waiting> {
-  const [ids, earliest, latest] = rowKeys(outcomes);
+  const [ids, earliest, latest] = sortedRowKeys(outcomes);
   const rows = await rowsOf<{ id: string; state: string; requested_at: Date; is_probe: boolean; waits: boolean }>(
     sql,
     LOCK_WAITING,
@@ -275,7 +277,7 @@ async function lockWaiting(sql: Sql, outcomes: readonly SubmissionOutcome[]): Pr
 
 async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[]): Promise<void> {
   if (outcomes.length === 0) return;
-  const [ids, earliest, latest] = rowKeys(outcomes);
+  const [ids, earliest, latest] = sortedRowKeys(outcomes);
   await sql.query(SETTLE_SUBMISSIONS, [
     ids,
     earliest,
@@ -293,17 +295,24 @@ async function settleSubmissions(sql: Sql, outcomes: readonly SubmissionOutcome[
 
 async function moveClaimed(sql: Sql, outcomes: readonly SubmissionOutcome[], waiting: Waiting): Promise<number> {
   let moved = 0;
-  for (const rows of inChunks(outcomes.flatMap((o) => o.rows))) moved += await moveChunk(sql, rows, outcomes, waiting);
+  for (const rows of inChunks(rowsAndPlaces(outcomes))) moved += await moveChunk(sql, rows, outcomes, waiting);
   return moved;
+}
+
+/** A row, and the place (from 1) of its request among the outcomes. */
+type PlacedRow = RowOutcome & { readonly place: number };
+
+function rowsAndPlaces(outcomes: readonly SubmissionOutcome[]): readonly PlacedRow[] {
+  return byId(outcomes.flatMap((o, at) => o.rows.map((row) => ({ ...row, place: at + 1 }))));
 }
 
 async function moveChunk(
   sql: Sql,
-  rows: readonly RowOutcome[],
+  rows: readonly PlacedRow[],
   outcomes: readonly SubmissionOutcome[],
   waiting: Waiting,
 ): Promise<number> {
-  const [ids, earliest, latest] = rowKeys(rows);
+  const [ids, earliest, latest] = sortedRowKeys(rows);
   const states = dictionary(rows.map((r) => r.to));
   const reasons = dictionary(rows.map((r) => r.reason));
   const causes = dictionary(rows.map((r) => r.cause));
@@ -323,6 +332,7 @@ async function moveChunk(
     reasons.values,
     causes.values,
     states.values,
+    rows.map((r) => r.place),
   ]);
 }
 
@@ -332,20 +342,20 @@ async function moveUnknown(
 ): Promise<{ readonly moved: number; readonly replayed: readonly string[] }> {
   let moved = 0;
   const ids = outcomes.map((o) => o.id);
-  const accepted = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'submitted'));
+  const accepted = byId(outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'submitted')));
   for (const rows of inChunks(accepted))
     moved += await countOf(sql, LATE_ACCEPTED, [
-      ...rowKeys(rows),
+      ...sortedRowKeys(rows),
       ids,
       outcomes.map((o) => o.providerTxnId),
       outcomes.map((o) => o.statusCode),
     ]);
-  const absent = outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry'));
+  const absent = byId(outcomes.flatMap((o) => o.rows.filter((r) => r.to === 'rejected' || r.to === 'retry')));
   const failed: RowRef[] = [];
   for (const rows of inChunks(absent))
     failed.push(
       ...(await rowsOf<RowRef>(sql, LATE_ABSENT, [
-        ...rowKeys(rows),
+        ...sortedRowKeys(rows),
         ids,
         rows.map((r) => `late_${r.reason ?? 'refusal'}`),
         rows.map((r) => r.cause),

@@ -2,8 +2,8 @@ import { judgeReceipt } from '../domain/receipt.ts';
 import type { MessageState } from '../domain/state.ts';
 import { applyHints } from './apply-hints.ts';
 import { billAfterClose } from './bill-after-close.ts';
-import { MOVED_ROW, type MovedRow, type RowRef, rowKeys } from './identity.ts';
-import { learnMessageIds } from './learn-message-ids.ts';
+import { byId, MOVED_ROW, type MovedRow, type RowRef, rowKeys, sortedRowKeys } from './identity.ts';
+import { keepMessageIds, type LearnedId, learnMessageIds } from './learn-message-ids.ts';
 import { markApplied } from './mark-applied.ts';
 import { lockUnapplied, matchReceipts, meansAnother, type StoredReceipt, type Target } from './match-receipts.ts';
 import { openReview } from './open-review.ts';
@@ -155,9 +155,13 @@ export async function applyReceipts(
     },
   );
   for (const row of proven) moved(row);
-  const evidence = done;
-  await learnMessageIds(sql, origin, evidence, targets);
-  for (const row of await finish(sql, moves)) moved(row);
+  const ids = await learnMessageIds(sql, origin, done, targets);
+  for (const row of await finish(sql, moves, ids)) moved(row);
+  const moving = new Set(moves.map((m) => m.ref.id));
+  await keepMessageIds(
+    sql,
+    [...ids.values()].filter(({ ref }) => !moving.has(ref.id)),
+  );
   await flagConflicts(sql, origin, conflicting);
   const billed = await billAfterClose(
     sql,
@@ -184,7 +188,7 @@ export async function applyReceipts(
     hinted: hinted.hinted,
     successors: [...successors, ...withdrawn.map(({ id, createdAt }) => ({ id, createdAt }))],
     settled: accepted.map((a) => ({ id: a.ref.id, createdAt: a.ref.createdAt })),
-    clockOffsetsMs: evidence.flatMap(({ ref, receipt }) =>
+    clockOffsetsMs: done.flatMap(({ ref, receipt }) =>
       // What a match of ours says of the clock is what the match was made by.
       ref.known &&
       receipt.pinned === null &&
@@ -197,32 +201,39 @@ export async function applyReceipts(
   };
 }
 
+/** submitted → delivered or failed, with the provider's id where this receipt was the first to name it. */
 async function finish(
   sql: Sql,
-  moves: readonly { ref: RowRef; to: 'delivered' | 'failed'; receipt: StoredReceipt }[],
+  given: readonly (Judged & { readonly to: 'delivered' | 'failed' })[],
+  ids: ReadonlyMap<string, LearnedId>,
 ): Promise<MovedRow[]> {
-  if (moves.length === 0) return [];
+  if (given.length === 0) return [];
+  const moves = byId(given.map((move) => ({ ...move, id: move.ref.id })));
+  const states = dictionary(moves.map((m) => m.to));
   const causes = dictionary(moves.map((m) => m.receipt.cause));
   const classes = dictionary(moves.map((m) => m.receipt.causeClass));
   return rowsOf<MovedRow>(
     sql,
     `update sendledger.outbound_message m
-     set (state, delivered_at, provider_cause, state_reason, updated_at, reconciled_at) = (
+     set (state, delivered_at, provider_cause, state_reason, updated_at, reconciled_at, provider_message_id) = (
        select x.state, case when x.state = 'delivered' then ($5::timestamptz[])[x.pos] end,
-         coalesce(($8::text[])[($6::integer[])[x.pos]], m.provider_cause), ($9::text[])[($7::integer[])[x.pos]], now(), now()
-       from (select p.pos, (($4::text[])[p.pos])::sendledger.message_state as state
-         from (select array_position($1::bigint[], m.id) as pos) p) x)
+         coalesce(($8::text[])[($6::integer[])[x.pos]], m.provider_cause), ($9::text[])[($7::integer[])[x.pos]], now(), now(),
+         coalesce(m.provider_message_id, ($11::text[])[x.pos])
+       from (select p.pos, (($10::text[])[($4::integer[])[p.pos]])::sendledger.message_state as state
+         from (select width_bucket(m.id, $1::bigint[]) as pos) p) x)
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state::text = 'submitted'
      returning ${MOVED_ROW}`,
     [
-      ...rowKeys(moves.map((m) => m.ref)),
-      moves.map((m) => m.to),
+      ...sortedRowKeys(moves.map((m) => m.ref)),
+      states.places,
       // The provider's clock where it gave one, else ours: when the receipt came.
       moves.map((m) => m.receipt.deliveredAt ?? m.receipt.receivedAt),
       causes.places,
       classes.places,
       causes.values,
       classes.values,
+      states.values,
+      moves.map((m) => ids.get(m.ref.id)?.id ?? null),
     ],
   );
 }

@@ -3,7 +3,7 @@ import type { MessageClass } from '../domain/state.ts';
 import { COVERED_BY_CANCELLATION } from './cancellation-cover.ts';
 import { type LaneHint, nextHint } from './claim-hint.ts';
 import { type Credits, chargeTurns, sharesOf, type Turn, tenantsWaiting } from './fair-turns.ts';
-import { type LaneRef, rowKeys } from './identity.ts';
+import { byId, type LaneRef, rowKeys, sortedRowKeys } from './identity.ts';
 import { openReview } from './open-review.ts';
 import { type PickedRow, planSubmissions } from './plan-submissions.ts';
 import { BULK_ROWS, LARGEST_REQUEST } from './route-rate.ts';
@@ -95,10 +95,10 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
       .filter((row) => prices.has(row.priceKey))
       .map((row) => ({ ...row, notAfter: earliest(row.notAfter, row.held === 'no' ? gate.closesAt : null) }));
     const planned = planSubmissions(gate.probe ? priced.slice(0, 1) : priced, gate);
-    const rows = planned.flatMap((s, group) => s.rows.map((row) => ({ row: row as DueRow, group: group + 1 })));
+    const rows = byId(planned.flatMap((s, group) => s.rows.map((row) => ({ ...(row as DueRow), group: group + 1 }))));
     if (rows.length > 0) {
-      const [ids, first, last] = rowKeys(rows.map((r) => r.row));
-      const quoted = dictionary(rows.map((r) => prices.get(r.row.priceKey)));
+      const [ids, first, last] = sortedRowKeys(rows);
+      const quoted = dictionary(rows.map((row) => prices.get(row.priceKey)));
       const written = await sql.query(CLAIM, [
         request.routeId,
         request.messageClass,
@@ -110,7 +110,7 @@ export async function claim(pool: pg.Pool, request: ClaimRequest): Promise<Claim
         ids,
         first,
         last,
-        rows.map((r) => r.group),
+        rows.map((row) => row.group),
         quoted.places,
         quoted.values.map((q) => q?.price ?? null),
         quoted.values.map((q) => q?.currency ?? null),
@@ -384,7 +384,7 @@ export const CLAIM = `with plan as materialized (
   set (state, state_reason, claimed_at, updated_at, submission_id, submission_created_at, quoted_units, quoted_cost, quoted_currency) = (
     select 'claimed'::sendledger.message_state, null::text, now(), now(), (select of_group from ids)[($11::integer[])[x.pos]], date_trunc('milliseconds', now()),
       m.segments, round(m.segments * ($13::numeric[])[x.price], 4), ($14::text[])[x.price]
-    from (select p.pos, ($12::integer[])[p.pos] as price from (select array_position($8::bigint[], m.id) as pos) p) x)
+    from (select p.pos, ($12::integer[])[p.pos] as price from (select width_bucket(m.id, $8::bigint[]) as pos) p) x)
   where m.id = any ($8::bigint[]) and m.created_at >= $9 and m.created_at <= $10 and m.state::text in ('pending', 'retry')`;
 
 async function cancelCovered(sql: Sql, rows: readonly DueRow[]): Promise<void> {

@@ -1,20 +1,27 @@
-import { type RowRef, rowKeys } from './identity.ts';
+import { byId, type RowRef, sortedRowKeys } from './identity.ts';
 import type { StoredReceipt, Target } from './match-receipts.ts';
 import { openReview } from './open-review.ts';
 import { ownerName, type ReceiptOrigin } from './receipt-record.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
+/** A provider's id that a row is to have. */
+export interface LearnedId {
+  readonly ref: RowRef;
+  readonly id: string;
+}
+
 /**
- * The first report names the provider's id of each recipient: registered once, filled in once. A second, different id for a
- * row is evidence of a double send, and an id that another row owns is an alarm: a review item, never an overwrite.
+ * The first report names the provider's id of each recipient: registered here, once; the rows that it belongs in are answered, for
+ * whoever writes them next. A second, different id for a row is evidence of a double send, and an id that another row owns is an
+ * alarm: a review item, never an overwrite.
  */
 export async function learnMessageIds(
   sql: Sql,
   origin: ReceiptOrigin,
   done: readonly { ref: RowRef; receipt: StoredReceipt }[],
   targets: ReadonlyMap<StoredReceipt, Target>,
-): Promise<void> {
-  const learn = new Map<string, { ref: RowRef; id: string }>();
+): Promise<ReadonlyMap<string, LearnedId>> {
+  const learn = new Map<string, LearnedId>();
   for (const { ref, receipt } of done) {
     const id = receipt.providerMessageId;
     if (id === null) continue;
@@ -33,7 +40,7 @@ export async function learnMessageIds(
       });
     }
   }
-  if (learn.size === 0) return;
+  if (learn.size === 0) return learn;
   const wanted = [...learn.values()];
   const owned = await rowsOf<{ provider_message_id: string; message_id: string }>(
     sql,
@@ -52,7 +59,6 @@ export async function learnMessageIds(
     [ownerName(origin), wanted.map((w) => w.id), wanted.map((w) => w.ref.id), wanted.map((w) => w.ref.createdAt)],
   );
   const ownerOf = new Map(owned.map((o) => [o.provider_message_id, o.message_id]));
-  const mine = wanted.filter((w) => ownerOf.get(w.id) === w.ref.id);
   for (const foreign of wanted.filter((w) => ownerOf.get(w.id) !== w.ref.id))
     await openReview(sql, {
       kind: 'provider_message_owned',
@@ -62,13 +68,19 @@ export async function learnMessageIds(
       once: true,
       evidence: { provider_message_id: foreign.id, owner: ownerOf.get(foreign.id) ?? null },
     });
-  if (mine.length === 0) return;
+  return new Map(wanted.filter((w) => ownerOf.get(w.id) === w.ref.id).map((w) => [w.ref.id, w]));
+}
+
+/** Fills in the ids of rows that no other statement writes now. */
+export async function keepMessageIds(sql: Sql, given: readonly LearnedId[]): Promise<void> {
+  if (given.length === 0) return;
+  const learned = byId(given.map(({ ref, id }) => ({ ...ref, providerId: id })));
   await sql.query(
     `update sendledger.outbound_message m
-     set provider_message_id = ($4::text[])[array_position($1::bigint[], m.id)], updated_at = now()
+     set provider_message_id = ($4::text[])[width_bucket(m.id, $1::bigint[])], updated_at = now()
      where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.provider_message_id is null
        and m.state in ('submitted', 'delivered', 'failed', 'expired', 'rejected', 'cancelled')`,
-    [...rowKeys(mine.map((w) => w.ref)), mine.map((w) => w.id)],
+    [...sortedRowKeys(learned), learned.map((one) => one.providerId)],
   );
 }
 

@@ -8,19 +8,21 @@ export async function markApplied(
   done: readonly { ref: RowRef; receipt: StoredReceipt; conflict: boolean }[],
 ): Promise<void> {
   if (done.length === 0) return;
+  // Sorted as bytea is, for `width_bucket`. Each is in here once: its row was locked by its hash.
+  const sorted = done.toSorted((a, b) => Buffer.compare(a.receipt.hash, b.receipt.hash));
   await sql.query(
     `update sendledger.delivery_receipt r
      set (message_id, message_created_at, applied_at, conflict) = (
        select ($3::bigint[])[x.pos], ($4::timestamptz[])[x.pos], now(), ($5::boolean[])[x.pos]
-       from (select array_position($1::bytea[], r.dedupe_hash) as pos) x)
+       from (select width_bucket(r.dedupe_hash, $1::bytea[]) as pos) x)
      where r.dedupe_hash = any ($1::bytea[]) and r.received_month = any ($2::date[])
        and coalesce(r.applied_at, 'infinity') = 'infinity'`,
     [
-      done.map((d) => d.receipt.hash),
-      done.map((d) => d.receipt.receivedMonth),
-      done.map((d) => d.ref.id),
-      done.map((d) => d.ref.createdAt),
-      done.map((d) => d.conflict),
+      sorted.map((d) => d.receipt.hash),
+      [...new Set(sorted.map((d) => d.receipt.receivedMonth))],
+      sorted.map((d) => d.ref.id),
+      sorted.map((d) => d.ref.createdAt),
+      sorted.map((d) => d.conflict),
     ],
   );
 }
