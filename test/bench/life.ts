@@ -37,7 +37,10 @@ interface Life {
   readonly rate: number;
   /** Microseconds of processor time a message, ours and the database's. */
   readonly cpu: number;
+  /** Rows a second. */
   readonly stages: Readonly<Record<string, number>>;
+  /** The processor time, by stage. */
+  readonly cpuOf?: Readonly<Record<string, number>>;
 }
 
 /**
@@ -194,12 +197,16 @@ export async function ours(
   }
   const each = Math.ceil(wanted.count / wanted.lanes);
   const seconds: Partial<Record<Stage, number>> = {};
+  /** Microseconds of processor time a message. */
+  const used: Partial<Record<Stage, number>> = {};
   const marked: MarkedSubmission[][] = lanes.map(() => []);
   const before = await cpu();
   const stage = async (name: Stage, work: (lane: Lane, n: number) => Promise<void>) => {
     const began = performance.now();
+    const usedBefore = await cpu();
     await Promise.all(lanes.map(work));
     seconds[name] = (performance.now() - began) / 1_000;
+    used[name] = ((await cpu()) - usedBefore) / (each * wanted.lanes);
   };
   await stage('enqueue', (lane, n) => enqueueAll(lane, producer, each, n));
   await stage('claim', async (lane) => {
@@ -238,7 +245,7 @@ export async function ours(
     }
   });
   const total = Object.values(seconds).reduce((sum, one) => sum + one, 0);
-  const used = (await cpu()) - before;
+  const totalUsed = (await cpu()) - before;
   const [row] = await rowsOf<{ n: number }>(
     prepared(pool),
     `select count(*)::integer as n from sendledger.outbound_message where state = 'delivered'`,
@@ -248,7 +255,8 @@ export async function ours(
   await pool.end();
   return {
     rate: count / total,
-    cpu: used / count,
+    cpu: totalUsed / count,
+    cpuOf: used,
     stages: Object.fromEntries(Object.entries(seconds).map(([name, s]) => [name, count / s])),
   };
 }

@@ -6,7 +6,6 @@ export interface ClassLoops {
   readonly all: readonly Loop[];
   /** Nudges the loop of a lane's class; `route.class` as wake-ups name it. */
   nudge(lane: string): void;
-  nudgeAll(): void;
 }
 
 /** One loop per message class: a class never waits for the round of another. */
@@ -24,7 +23,6 @@ export function classLoops(
   };
   return {
     all: [...loops.values()],
-    nudgeAll,
     nudge: (lane) => {
       const loop = loops.get(lane.slice(lane.lastIndexOf('.') + 1));
       if (loop === undefined) nudgeAll();

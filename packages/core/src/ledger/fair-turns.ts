@@ -34,7 +34,7 @@ export interface WaitingTenant {
   readonly weight: number;
 }
 
-/** Every tenant that waits in a lane; more than a thousand wait for a round in which others are gone. */
+/** Every tenant that has something due in a lane; more than a thousand wait for a round in which others are gone. */
 export function tenantsWaiting(sql: Sql, lane: LaneRef): Promise<WaitingTenant[]> {
   return rowsOf<WaitingTenant>(sql, TENANTS_WAITING, [lane.routeId, lane.messageClass, MOST_TENANTS]);
 }

@@ -1,10 +1,9 @@
 import type pg from 'pg';
 import type { MessageClass } from '../domain/state.ts';
-import type { LaneRef, RowRef } from './identity.ts';
-import { NEXT_PROBE_AT } from './probe-pause.ts';
+import { byId, type LaneRef, type RowRef } from './identity.ts';
 import { BUCKET, BULK_ROWS, LARGEST_REQUEST } from './route-rate.ts';
 import { rowsOf, type Sql } from './sql.ts';
-import { durably } from './transaction.ts';
+import { atOnce } from './transaction.ts';
 
 export interface MarkRequest extends LaneRef {
   /** Requests this worker can start now: it marks no more than it has free connections, and tokens, for. */
@@ -47,107 +46,32 @@ export interface MarkedRow extends RowRef {
   readonly holdUntil: Date | null;
 }
 
-/**
- * The route row is locked first and alone, so that the statement after it has a snapshot that is newer than the lock: a
- * pause, a breaker or a hold that was being written is waited for and then seen, and so are the marks of other workers.
- */
+/** Locks a route's row, as every mark does: what is written under it is seen by the next mark, and waits for those under way. */
 export const LOCK_ROUTE = 'select from sendledger.route r where r.id = $1 for no key update';
 
-/**
- * THE list of conditions under which a request may leave; there is no other. The submission is open, its lease alive, the
- * time before `not_after`; route and lane not paused, nor told to wait, nor at a rate of 0; the breaker closed, or this is the probe whose time has come; requests
- * and rows on the wire under the route's bounds (ambiguous ones hold no place); no hold; and the dataset is the one the
- * submission was claimed in: epoch number, environment, cluster and timeline.
- */
-export const MARK = `with gate as materialized (
-    select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, (r.breaker_state = 'open' and r.probe_at <= clock_timestamp()) as probe_due,
-      -- Bulk that waits for its replies must not hold every place: a part is left to one-time passwords.
-      r.max_in_flight_requests - case when $2::sendledger.message_class = 'otp' then 0 when r.max_in_flight_requests > 1 then ceil(r.max_in_flight_requests * r.otp_reserve) else 0 end - busy.requests as request_room,
-      r.max_in_flight_rows - case when $2::sendledger.message_class = 'otp' then 0 else floor(r.max_in_flight_rows * r.otp_reserve) end - busy.rows as row_room,
-      busy.rows = 0 as idle
-    from sendledger.route r
-    join sendledger.lane l on l.route_id = r.id and l.message_class = $2::sendledger.message_class
-    cross join sendledger.dataset_epoch e
-    cross join lateral (
-      select count(*) as requests, coalesce(sum(s.size), 0) as rows from sendledger.submission s
-      -- Also one whose lease is over: it holds its place until the sweep has counted it for the breaker, or places would be free
-      -- before the failures are seen.
-      where s.route_id = r.id and s.state = 'marked'
-    ) busy
-    where r.id = $1 and r.paused_at is null and l.paused_at is null and not r.hold
-      and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
-      and e.status = 'ok' and e.environment = $4
-      and e.system_identifier = (select c.system_identifier::text from pg_control_system() c)
-      and e.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-  ), next as materialized (
-    select s.id, s.created_at, s.size
-    from sendledger.submission s, gate g
-    where s.route_id = $1 and s.message_class = $2::sendledger.message_class and s.state = 'open'
-      and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() and s.epoch_no = g.epoch_no
-      and (g.breaker_closed or (s.is_probe and g.probe_due))
-    order by s.id
-    limit greatest(0, least($3::integer, (select case when g.breaker_closed then g.request_room else least(g.request_room, 1) end from gate g)))
-    for update of s skip locked
-  ), fitting as materialized (
-    select n.id, n.created_at
-    from (select n.*, sum(n.size) over (order by n.id) as so_far, row_number() over (order by n.id) as place from next n) n, gate g
-    -- A request larger than the whole bound goes when nothing else is on the wire, or it would never go.
-    where (n.so_far <= g.row_room or (n.place = 1 and g.idle)) and n.so_far <= coalesce($7::bigint, n.so_far)
-  ), slot as (
-    -- A probe takes its slot with its mark: a prober that dies here costs one interval, and two never leave together.
-    update sendledger.route r
-    set probe_at = ${NEXT_PROBE_AT}, probes = r.probes + 1, probe_forced = false, updated_at = now()
-    where r.id = $1 and r.breaker_state = 'open' and r.probe_at <= clock_timestamp() and exists (select from fitting)
-  )
-  update sendledger.submission s
-  set state = 'marked', requested_at = date_trunc('milliseconds', clock_timestamp()), marked_by = $5, lease_token = gen_random_uuid(),
-      lease_until = clock_timestamp() + $6 * interval '1 ms'
-  where s.id = any (array(select f.id from fitting f))
-    and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
-    and s.state::text = 'open'
-  returning s.id, s.created_at, s.size, s.lease_token, s.requested_at, s.is_probe, s.not_after`;
-
-/** The rows of marked submissions: what the requests are built from. */
-export const MARKED_ROWS = `select m.id, m.created_at, m.submission_id, m.attempt_key, m.recipient, m.sender_id, m.body, m.encoding,
-    m.dlt_entity_id, m.dlt_template_id, m.attempt_count, m.submit_by,
-    case when m.held_by = 'provider' and m.scheduled_for > now() then m.scheduled_for end as hold_until
-  from sendledger.outbound_message m
-  where m.submission_id = any ($1::bigint[]) and m.state = 'claimed'
-  order by m.id`;
+/** See `sendledger.mark_next` in the migrations: THE list of conditions under which a request may leave stands there. */
+const MARK_NEXT = 'select * from sendledger.mark_next($1, $2, $3, $4, $5, $6, $7)';
 
 /**
  * open → marked for the next submissions of a lane: the mark is ownership. Durable when this returns; whoever sends without
  * a mark, or after its lease, is wrong.
  */
 export async function markNext(pool: pg.Pool, request: MarkRequest): Promise<MarkedSubmission[]> {
-  return durably(pool, 'mark', (sql) => markNextIn(sql, request));
+  return atOnce(pool, 'mark', (sql) => markNextIn(sql, request));
 }
 
 /** As {@link markNext}, inside a transaction the caller holds (tests of races keep it open). */
 export async function markNextIn(sql: Sql, request: MarkRequest): Promise<MarkedSubmission[]> {
-  await sql.query(LOCK_ROUTE, [request.routeId]);
-  const marked = await rowsOf<{
-    id: string;
-    created_at: Date;
+  const rows = await rowsOf<{
+    submission_id: string;
+    submission_created_at: Date;
     size: number;
     lease_token: string;
     requested_at: Date;
     is_probe: boolean;
     not_after: Date;
-  }>(sql, MARK, [
-    request.routeId,
-    request.messageClass,
-    request.limit,
-    request.environment,
-    request.workerId,
-    request.leaseMs,
-    request.rowLimit ?? null,
-  ]);
-  if (marked.length === 0) return [];
-  const rows = await rowsOf<{
     id: string;
     created_at: Date;
-    submission_id: string;
     attempt_key: string;
     recipient: string;
     sender_id: string | null;
@@ -158,33 +82,45 @@ export async function markNextIn(sql: Sql, request: MarkRequest): Promise<Marked
     attempt_count: number;
     submit_by: Date;
     hold_until: Date | null;
-  }>(sql, MARKED_ROWS, [marked.map((s) => s.id)]);
-  const bySubmission = Map.groupBy(rows, (row) => row.submission_id);
-  return marked.map((s) => ({
-    id: s.id,
-    createdAt: s.created_at,
-    routeId: request.routeId,
-    messageClass: request.messageClass,
-    size: s.size,
-    leaseToken: s.lease_token,
-    requestedAt: s.requested_at,
-    isProbe: s.is_probe,
-    notAfter: s.not_after,
-    rows: (bySubmission.get(s.id) ?? []).map((row) => ({
-      id: row.id,
-      createdAt: row.created_at,
-      attemptKey: row.attempt_key,
-      recipient: row.recipient,
-      senderId: row.sender_id,
-      body: row.body,
-      encoding: row.encoding,
-      dltEntityId: row.dlt_entity_id,
-      dltTemplateId: row.dlt_template_id,
-      attemptCount: row.attempt_count,
-      submitBy: row.submit_by,
-      holdUntil: row.hold_until,
-    })),
-  }));
+  }>(sql, MARK_NEXT, [
+    request.routeId,
+    request.messageClass,
+    request.limit,
+    request.environment,
+    request.workerId,
+    request.leaseMs,
+    request.rowLimit ?? null,
+  ]);
+  const marked = [...Map.groupBy(rows, (row) => row.submission_id).values()].flatMap((of) => {
+    const [first] = of;
+    if (first === undefined) return [];
+    return {
+      id: first.submission_id,
+      createdAt: first.submission_created_at,
+      routeId: request.routeId,
+      messageClass: request.messageClass,
+      size: first.size,
+      leaseToken: first.lease_token,
+      requestedAt: first.requested_at,
+      isProbe: first.is_probe,
+      notAfter: first.not_after,
+      rows: of.map((row) => ({
+        id: row.id,
+        createdAt: row.created_at,
+        attemptKey: row.attempt_key,
+        recipient: row.recipient,
+        senderId: row.sender_id,
+        body: row.body,
+        encoding: row.encoding,
+        dltEntityId: row.dlt_entity_id,
+        dltTemplateId: row.dlt_template_id,
+        attemptCount: row.attempt_count,
+        submitBy: row.submit_by,
+        holdUntil: row.hold_until,
+      })),
+    };
+  });
+  return [...byId(marked)];
 }
 
 /** A lane, and the provider account its requests go to. */

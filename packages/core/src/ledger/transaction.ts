@@ -1,4 +1,4 @@
-import { at } from '@sendledger/core/points';
+import { ARMED, at } from '@sendledger/core/points';
 import type pg from 'pg';
 import { SendledgerError } from '../domain/errors.ts';
 import { prepared } from './prepared.ts';
@@ -53,4 +53,13 @@ export async function durably<T>(
     if (broken === undefined) client.off('error', lost);
     client.release(broken);
   }
+}
+
+/**
+ * Runs `work`, which is one statement and makes itself durable, as a transaction of its own: what it locks is held for as long as the
+ * server needs, and not until this process, which may be busy, has said `commit`. Where points are armed there has to be something
+ * before the commit, so there it is what {@link durably} makes of it.
+ */
+export function atOnce<T>(pool: pg.Pool, name: string, work: Work<T>): Promise<T> {
+  return ARMED ? durably(pool, name, work) : work(prepared(pool));
 }

@@ -3,6 +3,8 @@ import { readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Within } from './none.ts';
 
+export const ARMED: boolean = true;
+
 /** The folder in which an order is laid and an arrival is reported. All processes of a fleet share it. */
 const folder = process.env.SENDLEDGER_KILL_ORDERS;
 

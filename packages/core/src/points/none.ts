@@ -3,6 +3,9 @@ export interface Within {
   query(text: string): Promise<{ rows: unknown[] }>;
 }
 
+/** Whether a point can stop this process. */
+export const ARMED: boolean = false;
+
 /**
  * A named point of the pipeline: here, and everywhere but in the kill matrix, nothing happens at it. Under
  * `--conditions=sendledger-kill` another module stands in this one's place, which can be told to stop the process exactly there.

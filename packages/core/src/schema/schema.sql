@@ -1,6 +1,7 @@
 create type sendledger.cancel_progress as (found integer, message_ids bigint[], message_created_at timestamp with time zone[], released integer, lanes text[], last bigint);
 create type sendledger.covered_message as (message_id bigint, message_created_at timestamp with time zone, state sendledger.message_state, scheduled_for timestamp with time zone, submission_id bigint, submission_created_at timestamp with time zone, submission_open boolean);
 create type sendledger.enqueue_answer as (ord integer, answer text, message_id text, message_created_at text, attempt_key text, lane text, field text, reason text);
+create type sendledger.enqueue_step as (ord integer, step smallint, channel text, route_id bigint, sender_id text, body text, encoding text, segments text, template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean, national_digits integer, problem text);
 create type sendledger.replay_answer as (answer text, message_id text, message_created_at text, attempt_key text, lane text, reason text);
 create type sendledger.schedule as (at timestamp with time zone, utc_offset_s integer);
 create domain sendledger.foreign_id as text CHECK ((VALUE <> ALL (ARRAY[''::text, '0'::text, 'null'::text, 'NULL'::text, '-'::text])));
@@ -1087,6 +1088,27 @@ begin
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.enqueue_all(p_messages json)
+ RETURNS SETOF sendledger.enqueue_answer
+ LANGUAGE plpgsql
+ SECURITY DEFINER
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+declare
+  answers sendledger.enqueue_answer[];
+begin
+  begin
+    select array_agg(e) into answers from sendledger.enqueue(p_messages) e;
+    if exists (select from unnest(answers) a where a.answer not in ('created', 'duplicate')) then
+      raise exception using errcode = 'SL000';
+    end if;
+  exception when sqlstate 'SL000' then
+    null;
+  end;
+  return query select * from unnest(answers);
+end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_ords integer[])
  RETURNS SETOF sendledger.enqueue_answer
  LANGUAGE plpgsql
@@ -1097,12 +1119,20 @@ CREATE OR REPLACE FUNCTION sendledger.enqueue_set(p_messages json, p_ords intege
  SET plan_cache_mode TO 'force_generic_plan'
 AS $function$
 declare
+  at_now constant timestamptz := date_trunc('milliseconds', now());
+  at_text constant text := sendledger.iso_text(at_now);
+  steps sendledger.enqueue_step[];
   answers sendledger.enqueue_answer[];
   taken boolean;
   codes bigint[];
   winner record;
   a sendledger.enqueue_answer;
 begin
+    -- No key of a message can be `fallback` where neither the word nor an escape is in the text.
+    if strpos(p_messages::text, 'fallback') > 0 or strpos(p_messages::text, '\u') > 0 then
+      select array_agg(s) into steps from sendledger.judge_steps(p_messages, p_ords) s;
+    end if;
+
     with given as materialized (
       select coalesce(p_ords[i.n], i.n::integer) as ord, i.*
       from rows from (json_to_recordset(p_messages) as (
@@ -1116,102 +1146,37 @@ begin
         key_template, key_version, key_step, key_bucket, body, encoding, segments, ascii_encoding, ascii_segments,
         dlt_entity_id, dlt_template_id, template_id, template_version, template_params,
         route, scheduled_for, scheduled_tz, held_by, submit_by, campaign_id, on_proven_absent, fallback, n)
-    ), steps as materialized (
-      select g.ord, e.step, g.tenant_id, g.message_class, i.*
-      from given g
-      cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' and json_array_length(g.fallback) <= 5 then g.fallback else '[]'::json end) with ordinality as e(value, step)
-      cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
-        channel text, route text, sender_id text, body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
-        template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean)
-      where g.fallback is not null
-    ), wanted as materialized (
-      select g.tenant_id, g.channel, g.message_class, g.route from given g
-      union
-      select s.tenant_id, s.channel, s.message_class, s.route from steps s
-    ), chosen as materialized (
-      -- The message's route, else the tenant's for channel and class, else the channel's only one.
+    ), chosen as (
       select w.*, r.id as route_id, r.provider, r.encoding_rule, r.default_sender_id, r.sender_required, r.national_digits, l.submit_within, l.route_id is not null as has_lane,
         r.provider_zone, r.schedule_lead, l.window_opens, l.window_closes, l.window_zone,
-        sendledger.due_in_window(date_trunc('milliseconds', now()), l.window_opens, l.window_closes, l.window_zone) as due_now,
+        sendledger.due_in_window(at_now, l.window_opens, l.window_closes, l.window_zone) as due_now,
         coalesce((select w.message_class = any (t.allowed_classes::text[]) from sendledger.tenant t where t.tenant_id = w.tenant_id), true) as allowed
-      from wanted w
-      cross join lateral (
-        select case
-          when w.route is not null then (select x.id from sendledger.route x
-            where x.name = w.route and x.channel::text = w.channel and x.retired_at is null)
-          else coalesce(
-            (select t.route_id from sendledger.tenant_route t join sendledger.route x on x.id = t.route_id
-              where t.tenant_id = w.tenant_id and t.channel::text = w.channel and t.message_class::text = w.message_class
-                and x.retired_at is null),
-            (select min(x.id) from sendledger.route x
-              where x.channel::text = w.channel and x.retired_at is null having count(*) = 1))
-        end as id
-      ) pick
-      left join sendledger.route r on r.id = pick.id
-      left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
-    ), judged_steps as materialized (
-      select x.*, case
-          when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs') then 'fallback:not a channel that reaches the same number'
-          when x.body is null or x.body = '' then 'fallback:a body is required'
-          when octet_length(x.body) > 16384 then 'fallback:a body over 16384 octets'
-          when x.channel = 'sms' and x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'fallback:a sender is 1 to 11 letters and digits, or up to 15 digits'
-          when x.dlt_entity_id in ('', '0', 'null', 'NULL', '-') or x.dlt_template_id in ('', '0', 'null', 'NULL', '-') then 'fallback:a placeholder is not an id'
-          when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'fallback:a template version is not a whole number'
-          when x.route_id is null then 'fallback:no route of that name; or it was not named, and this channel has none or several'
-          when not x.has_lane then 'fallback:the route has no lane for this class'
-          when x.sender_required and x.sender is null then 'fallback:the route needs a sender, and has no default'
-          when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'fallback:GSM7 or UCS2, counted by the rule of the route'
-          when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'fallback:segments are a whole number from 1 to 999, counted by the rule of the route'
-          when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) and x.channel = 'sms' then 'fallback:fewer segments than the text can fit in'
-          when x.channel = 'sms' and x.bill_segments::integer > 10 then 'fallback:over 10 segments in the encoding its route sends'
-          when x.after_s is not null and x.after_s !~ '^[1-9][0-9]{0,6}$' then 'fallback:after is a whole number of seconds'
-          when x.after_s is not null and not coalesce(x.may_duplicate, false) then 'fallback:what may yet arrive is followed by another only where a duplicate is acceptable'
-          when x.message_class = 'otp' and not coalesce((select t.message_class = 'otp' and t.channel::text = x.channel from sendledger.message_template t
-            where t.template_id = x.template_id and t.version::text = x.template_version and t.retired_at is null), false)
-            then 'fallback:a one-time password needs a registered template of class otp'
-        end as problem
       from (
-        select s.*, c.route_id, c.has_lane, c.sender_required, c.national_digits, coalesce(s.sender_id, c.default_sender_id) as sender,
-          case when c.encoding_rule = 'ascii' then coalesce(s.ascii_encoding, case when octet_length(s.body) = length(s.body) then s.encoding end)
-            else s.encoding end as bill_encoding,
-          case when c.encoding_rule = 'ascii' then coalesce(s.ascii_segments, case when octet_length(s.body) = length(s.body) then s.segments end)
-            else s.segments end as bill_segments
-        from steps s
-        left join chosen c on c.tenant_id is not distinct from s.tenant_id and c.channel is not distinct from s.channel
-          and c.message_class is not distinct from s.message_class and c.route is not distinct from s.route
-      ) x
-    ), chains as materialized (
-      select s.ord, min(s.problem) as problem, min(s.step)::smallint as first_step, array_agg(distinct s.national_digits) as national_digits
-      from judged_steps s group by s.ord
-    ), read as materialized (
-      select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
-        coalesce(c.has_lane, false) as has_lane,
-        case when c.encoding_rule = 'ascii' then coalesce(g.ascii_encoding, case when octet_length(g.body) = length(g.body) then g.encoding end)
-          else g.encoding end as bill_encoding,
-        case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
-          else g.segments end as bill_segments,
-        c.allowed, c.provider_zone, c.schedule_lead, c.window_opens, c.window_closes, c.window_zone, c.due_now,
-        case when g.scheduled_for is not null then sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) end as schedule,
-        case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at,
-        date_trunc('milliseconds', now()) as at
-      from given g
-      left join chosen c on c.tenant_id is not distinct from g.tenant_id and c.channel is not distinct from g.channel
-        and c.message_class is not distinct from g.message_class and c.route is not distinct from g.route
-    ), timed as materialized (
-      -- Held by the provider only what can be with it in time, at a time that its clock can say and its window allows. The rest is
-      -- held by us.
-      select x.*, (x.schedule).at as scheduled_at, case when x.held_by = 'provider' then (x.schedule).at > x.at + x.schedule_lead
-          and sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) = (x.schedule).at
-          and (select w.earlier = w.later from sendledger.wall_clock((x.schedule).at at time zone x.provider_zone, x.provider_zone) w) end as ahead,
-        case when (x.schedule).at > x.at then sendledger.due_in_window((x.schedule).at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
-      from read x
+        select d.*, sendledger.route_for(d.tenant_id, d.channel, d.message_class, d.route) as picked
+        from (select distinct g.tenant_id, g.channel, g.message_class, g.route from given g) d offset 0
+      ) w
+      left join sendledger.route r on r.id = w.picked
+      left join sendledger.lane l on l.route_id = r.id and l.message_class::text = w.message_class
     ), judged as materialized (
-      select x.*, case when x.ahead then x.at else x.own_due end as due,
-        -- One that was said; else the template's (of a code: its life); else what the lane says.
-        coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + coalesce(
-          case when x.template_id is not null then (select t.valid_for_s * interval '1 s' from sendledger.message_template t
-            where t.template_id = x.template_id and t.version::text = x.template_version) end, x.submit_within)) as deadline,
-        case
+      select x.*,
+        case when x.problem is null then sendledger.business_key(x.tenant_id, x.event_type, x.event_id, x.recipient,
+          x.key_template, x.key_version, x.key_step, x.key_bucket) end as business_key,
+        case when x.problem is null then sha256(convert_to('sendledger.content.1' || sendledger.key_part(x.message_class)
+          || sendledger.key_part(x.body) || sendledger.key_part(x.template_id) || sendledger.key_part(x.template_version), 'UTF8')) end as content_hash,
+        case when x.problem is null then nextval('sendledger.message_id_seq') end as mid,
+        case when x.problem is null then gen_random_uuid() end as attempt_key
+      from (
+        select x.ord, x.tenant_id, x.channel, x.message_class, x.recipient, x.country, x.sender, x.event_type, x.event_id, x.event_version,
+          x.key_template, x.key_version, x.key_step, x.key_bucket, x.body, x.bill_encoding, x.bill_segments, x.dlt_entity_id, x.dlt_template_id,
+          x.template_id, x.template_version, x.template_params, x.route_id, x.provider, x.scheduled_at, x.scheduled_tz, (x.schedule).utc_offset_s as utc_offset_s,
+          x.campaign_id, x.on_proven_absent, ch.first_step,
+          case when x.ahead then 'provider' else 'us' end as holder,
+          case when x.ahead then at_now else x.own_due end as due,
+          -- One that was said; else the template's (of a code: its life); else what the lane says.
+          coalesce(x.submit_at, greatest(x.own_due, x.scheduled_at) + coalesce(
+            case when x.template_id is not null then (select t.valid_for_s * interval '1 s' from sendledger.message_template t
+              where t.template_id = x.template_id and t.version::text = x.template_version) end, x.submit_within)) as deadline,
+          case
           when x.tenant_id is null or x.tenant_id = '' or octet_length(x.tenant_id) > 200 then 'tenant_id:required, 1 to 200 octets'
           when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs', 'telegram') then 'channel:not a channel'
           when x.message_class is null or x.message_class not in ('otp', 'transactional', 'promotional') then 'message_class:not a class'
@@ -1249,7 +1214,7 @@ begin
           when x.held_by = 'provider' and x.message_class = 'otp' then 'held_by:A one-time password is not scheduled.'
           when x.held_by = 'provider' and x.schedule_lead is null then 'held_by:The provider of this route holds no schedules.'
           when x.submit_by is not null and x.submit_at is null then 'submit_by:not an instant with offset'
-          when coalesce(x.submit_at, x.at + interval '1 s') <= x.at then 'submit_by:already past'
+          when coalesce(x.submit_at, at_now + interval '1 s') <= at_now then 'submit_by:already past'
           when x.submit_at <= x.scheduled_at then 'submit_by:not after the schedule'
           when x.fallback is not null and json_typeof(x.fallback) <> 'array' then 'fallback:a list of steps'
           when x.fallback is not null and json_array_length(x.fallback) > 5 then 'fallback:at most 5 steps'
@@ -1257,70 +1222,100 @@ begin
           when x.fallback is not null and x.recipient !~ '^[1-9][0-9]{6,14}$' then 'fallback:a step reaches the same number, and this is none'
           when ch.problem is not null then ch.problem
           when length(x.recipient) = any (ch.national_digits) then 'fallback:the provider of its route reads a number of this length as a national one'
-        end as problem, ch.first_step
-      from timed x
-      left join chains ch on ch.ord = x.ord
-    ), keyed as materialized (
-      select j.*,
-        case when j.problem is null then sendledger.business_key(j.tenant_id, j.event_type, j.event_id, j.recipient,
-          j.key_template, j.key_version, j.key_step, j.key_bucket) end as business_key,
-        case when j.problem is null then sha256(convert_to('sendledger.content.1' || sendledger.key_part(j.message_class)
-          || sendledger.key_part(j.body) || sendledger.key_part(j.template_id) || sendledger.key_part(j.template_version), 'UTF8')) end as content_hash
-      from judged j
-    ), numbered as materialized (
-      select k.*,
-        case when k.problem is null then row_number() over (partition by k.tenant_id, k.business_key order by k.ord) end as turn
-      from keyed k
-    ), good as materialized (
-      select n.*, nextval('sendledger.message_id_seq') as mid from numbered n where n.problem is null and n.turn = 1
+        end as problem
+        from (
+          -- Held by the provider only what can be with it in time, at a time that its clock can say and its window allows. The rest is
+          -- held by us.
+          select x.*, case when x.held_by = 'provider' then x.scheduled_at > at_now + x.schedule_lead
+              and sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) = x.scheduled_at
+              and (select w.earlier = w.later from sendledger.wall_clock(x.scheduled_at at time zone x.provider_zone, x.provider_zone) w) end as ahead,
+            case when x.scheduled_at > at_now then sendledger.due_in_window(x.scheduled_at, x.window_opens, x.window_closes, x.window_zone) else x.due_now end as own_due
+          from (
+            select x.*, (x.schedule).at as scheduled_at
+            from (
+              select g.*, c.route_id, c.provider, c.submit_within, c.sender_required, c.national_digits, coalesce(g.sender_id, c.default_sender_id) as sender,
+                coalesce(c.has_lane, false) as has_lane,
+                case when c.encoding_rule = 'ascii' then coalesce(g.ascii_encoding, case when octet_length(g.body) = length(g.body) then g.encoding end)
+                  else g.encoding end as bill_encoding,
+                case when c.encoding_rule = 'ascii' then coalesce(g.ascii_segments, case when octet_length(g.body) = length(g.body) then g.segments end)
+                  else g.segments end as bill_segments,
+                c.allowed, c.provider_zone, c.schedule_lead, c.window_opens, c.window_closes, c.window_zone, c.due_now,
+                case when g.scheduled_for is not null then sendledger.read_schedule(g.scheduled_for, g.scheduled_tz) end as schedule,
+                case when g.submit_by is not null then sendledger.instant_or_null(g.submit_by) end as submit_at
+              from given g
+              -- Whatever is null here is refused by itself.
+              left join chosen c on c.tenant_id = g.tenant_id and c.channel = g.channel and c.message_class = g.message_class
+                and coalesce(c.route, '') = coalesce(g.route, '') and (c.route is null) = (g.route is null)
+              offset 0
+            ) x
+          ) x
+          offset 0
+        ) x
+        left join (
+          select s.ord, min(s.problem) as problem, min(s.step) as first_step, array_agg(distinct s.national_digits) as national_digits
+          from unnest(steps) s group by s.ord
+        ) ch on ch.ord = x.ord
+        offset 0
+      ) x
     ), won as (
+      -- In the order of the keys, so that two calls with the same ones wait for each other and do not deadlock; of two equal keys of
+      -- one call the first is the message.
       insert into sendledger.message_key (tenant_id, business_key, message_id, message_created_at, content_hash, event_id, campaign_id)
-      select g.tenant_id, g.business_key, g.mid, g.at, g.content_hash, g.event_id, g.campaign_id from good g order by g.tenant_id, g.business_key
+      select g.tenant_id, g.business_key, g.mid, at_now, g.content_hash, g.event_id, g.campaign_id
+      from judged g where g.problem is null order by g.tenant_id, g.business_key, g.ord
       on conflict do nothing
       returning message_id
     ), made as (
       insert into sendledger.outbound_message (
-        id, created_at, updated_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id,
+        id, created_at, updated_at, tenant_id, business_key, attempt_key, event_type, event_id, event_version, campaign_id,
         channel, message_class, recipient, country, sender_id, route_id, provider,
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
         scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
-      select g.mid, g.at, now(), g.tenant_id, g.business_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
+      select g.mid, at_now, now(), g.tenant_id, g.business_key, g.attempt_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
-        g.scheduled_at, g.scheduled_tz, (g.schedule).utc_offset_s, case when g.ahead then 'provider' else 'us' end, g.due, g.deadline,
+        g.scheduled_at, g.scheduled_tz, g.utc_offset_s, g.holder, g.due, g.deadline,
         case when g.message_class = 'otp' then 'stop' else coalesce(g.on_proven_absent, 'replay') end,
         g.first_step,
-        case when g.due > greatest(g.at, g.scheduled_at) then 'outside_window' end
-      from good g join won w on w.message_id = g.mid
-      returning id, attempt_key
-    ), chained as (
-      -- A key that was forgotten and came back may have left steps behind.
-      insert into sendledger.fallback as f (tenant_id, business_key, step, channel, route_id, sender_id, body, encoding, segments,
-        template_id, template_version, template_params, dlt_entity_id, dlt_template_id, after, may_duplicate, look_at)
-      select g.tenant_id, g.business_key, s.step, s.channel::sendledger.message_channel, s.route_id, s.sender, s.body, s.bill_encoding, s.bill_segments::smallint,
-        s.template_id, s.template_version::integer, s.template_params::jsonb, s.dlt_entity_id, s.dlt_template_id,
-        s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then greatest(g.due, g.scheduled_at) + s.after_s::integer * interval '1 s' end
-      from judged_steps s join good g on g.ord = s.ord join won w on w.message_id = g.mid
-      on conflict (tenant_id, business_key, step) do update
-      set (channel, route_id, sender_id, body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
-          after, may_duplicate, look_at, taken_at)
-        = (excluded.channel, excluded.route_id, excluded.sender_id, excluded.body, excluded.encoding, excluded.segments, excluded.template_id,
-          excluded.template_version, excluded.template_params, excluded.dlt_entity_id, excluded.dlt_template_id, excluded.after, excluded.may_duplicate,
-          excluded.look_at, null)
+        case when g.due > greatest(at_now, g.scheduled_at) then 'outside_window' end
+      -- Asked in a CASE, the keys that were won are looked up in a hash; asked plainly, the wide rows are hashed to be joined with them.
+      from judged g where case when g.mid in (select w.message_id from won w) then true else false end
     )
     -- What lost its key has no answer yet; its key stands where the ids come.
     select array_agg(case
         when n.problem is not null then row(n.ord, 'invalid', null, null, null, null, split_part(n.problem, ':', 1),
           substr(n.problem, strpos(n.problem, ':') + 1))::sendledger.enqueue_answer
-        when m.id is not null then row(n.ord, 'created', m.id::text, sendledger.iso_text(n.at), m.attempt_key::text,
+        when n.made then row(n.ord, 'created', n.mid::text, at_text, n.attempt_key::text,
           n.route_id::text || '.' || n.message_class, null, null)::sendledger.enqueue_answer
         else row(n.ord, null, n.business_key, null, n.tenant_id, encode(n.content_hash, 'hex'), null, null)::sendledger.enqueue_answer
       end order by n.ord),
-      coalesce(bool_or(n.problem is null and m.id is null), false), array_agg(m.id order by n.ord) filter (where n.message_class = 'otp' and m.id is not null)
+      coalesce(bool_or(n.problem is null and not n.made), false), array_agg(n.mid order by n.ord) filter (where n.message_class = 'otp' and n.made)
     into answers, taken, codes
-    from numbered n
-    left join good g on g.ord = n.ord
-    left join made m on m.id = g.mid;
+    from (
+      select j.ord, j.problem, j.mid, j.attempt_key, j.route_id, j.message_class, j.business_key, j.tenant_id, j.content_hash,
+        coalesce(j.mid in (select w.message_id from won w), false) as made
+      from judged j offset 0
+    ) n;
+
+  if steps is not null then
+    -- A key that was forgotten and came back may have left steps behind.
+    insert into sendledger.fallback as f (tenant_id, business_key, step, channel, route_id, sender_id, body, encoding, segments,
+      template_id, template_version, template_params, dlt_entity_id, dlt_template_id, after, may_duplicate, look_at)
+    select m.tenant_id, m.business_key, s.step, s.channel::sendledger.message_channel, s.route_id, s.sender_id, s.body, s.encoding, s.segments::smallint,
+      s.template_id, s.template_version::integer, s.template_params::jsonb, s.dlt_entity_id, s.dlt_template_id,
+      s.after_s::integer * interval '1 s', coalesce(s.may_duplicate, false), case when s.step = 1 then greatest(m.due_at, m.scheduled_for) + s.after_s::integer * interval '1 s' end
+    from unnest(answers) made
+    join unnest(steps) s on s.ord = made.ord
+    join sendledger.outbound_message m on m.id = made.message_id::bigint and m.created_at = at_now
+      and m.id = any (array(select c.message_id::bigint from unnest(answers) c where c.answer = 'created'))
+    where made.answer = 'created'
+    on conflict (tenant_id, business_key, step) do update
+    set (channel, route_id, sender_id, body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
+        after, may_duplicate, look_at, taken_at)
+      = (excluded.channel, excluded.route_id, excluded.sender_id, excluded.body, excluded.encoding, excluded.segments, excluded.template_id,
+        excluded.template_version, excluded.template_params, excluded.dlt_entity_id, excluded.dlt_template_id, excluded.after, excluded.may_duplicate,
+        excluded.look_at, null);
+  end if;
 
   if taken then
     for i in 1..cardinality(answers) loop
@@ -1344,7 +1339,7 @@ begin
       answers[i] := a;
     end loop;
   end if;
-  if codes is not null then perform sendledger.supersede_codes(codes, date_trunc('milliseconds', now())); end if;
+  if codes is not null then perform sendledger.supersede_codes(codes, at_now); end if;
   return query select * from unnest(answers);
 end
 $function$;
@@ -1588,6 +1583,56 @@ CREATE OR REPLACE FUNCTION sendledger.iso_text(p_at timestamp with time zone)
  STABLE
 AS $function$ select to_char(p_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.judge_steps(p_messages json, p_ords integer[])
+ RETURNS SETOF sendledger.enqueue_step
+ LANGUAGE sql
+ STABLE
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+AS $function$
+    select x.ord, x.step::smallint, x.channel, x.route_id, x.sender, x.body, x.bill_encoding, x.bill_segments,
+      x.template_id, x.template_version, x.template_params, x.dlt_entity_id, x.dlt_template_id, x.after_s, x.may_duplicate, x.national_digits,
+      case
+        when x.channel is null or x.channel not in ('sms', 'whatsapp', 'voice', 'rcs') then 'fallback:not a channel that reaches the same number'
+        when x.body is null or x.body = '' then 'fallback:a body is required'
+        when octet_length(x.body) > 16384 then 'fallback:a body over 16384 octets'
+        when x.channel = 'sms' and x.sender_id is not null and x.sender_id !~ '^([A-Za-z0-9 ._-]{1,11}|[0-9]{1,15})$' then 'fallback:a sender is 1 to 11 letters and digits, or up to 15 digits'
+        when x.dlt_entity_id in ('', '0', 'null', 'NULL', '-') or x.dlt_template_id in ('', '0', 'null', 'NULL', '-') then 'fallback:a placeholder is not an id'
+        when x.template_version is not null and x.template_version !~ '^[1-9][0-9]{0,8}$' then 'fallback:a template version is not a whole number'
+        when x.route_id is null then 'fallback:no route of that name; or it was not named, and this channel has none or several'
+        when not x.has_lane then 'fallback:the route has no lane for this class'
+        when x.sender_required and x.sender is null then 'fallback:the route needs a sender, and has no default'
+        when x.bill_encoding is null or x.bill_encoding not in ('GSM7', 'UCS2') then 'fallback:GSM7 or UCS2, counted by the rule of the route'
+        when x.bill_segments is null or x.bill_segments !~ '^[1-9][0-9]{0,2}$' then 'fallback:segments are a whole number from 1 to 999, counted by the rule of the route'
+        when x.bill_segments::integer < ceil(length(x.body) / case x.bill_encoding when 'GSM7' then 160.0 else 70.0 end) and x.channel = 'sms' then 'fallback:fewer segments than the text can fit in'
+        when x.channel = 'sms' and x.bill_segments::integer > 10 then 'fallback:over 10 segments in the encoding its route sends'
+        when x.after_s is not null and x.after_s !~ '^[1-9][0-9]{0,6}$' then 'fallback:after is a whole number of seconds'
+        when x.after_s is not null and not coalesce(x.may_duplicate, false) then 'fallback:what may yet arrive is followed by another only where a duplicate is acceptable'
+        when x.message_class = 'otp' and not coalesce((select t.message_class = 'otp' and t.channel::text = x.channel from sendledger.message_template t
+          where t.template_id = x.template_id and t.version::text = x.template_version and t.retired_at is null), false)
+          then 'fallback:a one-time password needs a registered template of class otp'
+      end as problem
+    from (
+      select s.*, r.national_digits, l.route_id is not null as has_lane, r.sender_required, coalesce(s.sender_id, r.default_sender_id) as sender,
+        case when r.encoding_rule = 'ascii' then coalesce(s.ascii_encoding, case when octet_length(s.body) = length(s.body) then s.encoding end)
+          else s.encoding end as bill_encoding,
+        case when r.encoding_rule = 'ascii' then coalesce(s.ascii_segments, case when octet_length(s.body) = length(s.body) then s.segments end)
+          else s.segments end as bill_segments
+      from (
+        select coalesce(p_ords[g.n], g.n::integer) as ord, e.step, g.message_class,
+          sendledger.route_for(g.tenant_id, i.channel, g.message_class, i.route) as route_id, i.*
+        from rows from (json_to_recordset(p_messages) as (tenant_id text, message_class text, fallback json))
+          with ordinality as g(tenant_id, message_class, fallback, n)
+        cross join lateral json_array_elements(case when json_typeof(g.fallback) = 'array' and json_array_length(g.fallback) <= 5 then g.fallback else '[]'::json end) with ordinality as e(value, step)
+        cross join lateral json_to_record(case when json_typeof(e.value) = 'object' then e.value else '{}'::json end) as i(
+          channel text, route text, sender_id text, body text, encoding text, segments text, ascii_encoding text, ascii_segments text,
+          template_id text, template_version text, template_params json, dlt_entity_id text, dlt_template_id text, after_s text, may_duplicate boolean)
+        where g.fallback is not null
+      ) s
+      left join sendledger.route r on r.id = s.route_id
+      left join sendledger.lane l on l.route_id = r.id and l.message_class::text = s.message_class
+    ) x
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.key_part(p_value text)
  RETURNS text
  LANGUAGE sql
@@ -1614,6 +1659,96 @@ begin
   where k.tenant_id = any (tenants) and k.business_key = any (keys)
   order by k.tenant_id, k.business_key
   for update;
+end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.mark_next(p_route bigint, p_class sendledger.message_class, p_limit integer, p_environment text, p_worker bigint, p_lease_ms double precision, p_row_limit bigint)
+ RETURNS TABLE(submission_id bigint, submission_created_at timestamp with time zone, size integer, lease_token uuid, requested_at timestamp with time zone, is_probe boolean, not_after timestamp with time zone, id bigint, created_at timestamp with time zone, attempt_key uuid, recipient text, sender_id text, body text, encoding text, dlt_entity_id text, dlt_template_id text, attempt_count smallint, submit_by timestamp with time zone, hold_until timestamp with time zone)
+ LANGUAGE plpgsql
+ SET search_path TO 'pg_catalog', 'sendledger', 'pg_temp'
+ SET jit TO 'off'
+AS $function$
+#variable_conflict use_column
+declare
+  ids bigint[];
+  created timestamptz[];
+  sizes integer[];
+  tokens uuid[];
+  requested timestamptz[];
+  probes boolean[];
+  ends timestamptz[];
+begin
+  -- Durable, whatever the default of the role: a mark that went with the server while its request is on the wire would be one sent twice.
+  -- For the transaction, which may be this statement's own.
+  perform set_config('synchronous_commit', case when current_setting('synchronous_commit') in ('on', 'remote_apply')
+    then current_setting('synchronous_commit') else 'on' end, true);
+  -- First and alone, so that the statement after it has a snapshot that is newer than the lock: a pause, a breaker or a hold that was
+  -- being written is waited for and then seen, and so are the marks of other workers.
+  perform from sendledger.route r where r.id = p_route for no key update;
+
+  with gate as materialized (
+    select e.epoch_no, r.breaker_state = 'closed' as breaker_closed, (r.breaker_state = 'open' and r.probe_at <= clock_timestamp()) as probe_due,
+      -- Bulk that waits for its replies must not hold every place: a part is left to one-time passwords.
+      r.max_in_flight_requests - case when p_class = 'otp' then 0 when r.max_in_flight_requests > 1 then ceil(r.max_in_flight_requests * r.otp_reserve) else 0 end - busy.requests as request_room,
+      r.max_in_flight_rows - case when p_class = 'otp' then 0 else floor(r.max_in_flight_rows * r.otp_reserve) end - busy.rows as row_room,
+      busy.rows = 0 as idle
+    from sendledger.route r
+    join sendledger.lane l on l.route_id = r.id and l.message_class = p_class
+    cross join sendledger.dataset_epoch e
+    cross join lateral (
+      select count(*) as requests, coalesce(sum(s.size), 0) as rows from sendledger.submission s
+      -- Also one whose lease is over: it holds its place until the sweep has counted it for the breaker, or places would be free
+      -- before the failures are seen.
+      where s.route_id = r.id and s.state = 'marked'
+    ) busy
+    where r.id = p_route and r.paused_at is null and l.paused_at is null and not r.hold
+      and coalesce(r.throttled_until, '-infinity') <= clock_timestamp() and coalesce(r.rate_per_second, 1) > 0
+      and e.status = 'ok' and e.environment = p_environment
+      and e.system_identifier = (select c.system_identifier::text from pg_control_system() c)
+      and e.timeline = substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+  ), next as materialized (
+    select s.id, s.created_at, s.size
+    from sendledger.submission s, gate g
+    where s.route_id = p_route and s.message_class = p_class and s.state = 'open'
+      and s.lease_until > clock_timestamp() and s.not_after > clock_timestamp() and s.epoch_no = g.epoch_no
+      and (g.breaker_closed or (s.is_probe and g.probe_due))
+    order by s.id
+    limit greatest(0, least(p_limit, (select case when g.breaker_closed then g.request_room else least(g.request_room, 1) end from gate g)))
+    for update of s skip locked
+  ), fitting as materialized (
+    select n.id, n.created_at
+    from (select n.*, sum(n.size) over (order by n.id) as so_far, row_number() over (order by n.id) as place from next n) n, gate g
+    -- A request larger than the whole bound goes when nothing else is on the wire, or it would never go.
+    where (n.so_far <= g.row_room or (n.place = 1 and g.idle)) and n.so_far <= coalesce(p_row_limit, n.so_far)
+  ), slot as (
+    -- A probe takes its slot with its mark: a prober that dies here costs one interval, and two never leave together.
+    update sendledger.route r
+    set probe_at = clock_timestamp() + least(r.probe_first_ms * power(2, least(r.probes + 1, 20)), r.probe_longest_ms) * interval '1 ms', probes = r.probes + 1, probe_forced = false, updated_at = now()
+    where r.id = p_route and r.breaker_state = 'open' and r.probe_at <= clock_timestamp() and exists (select from fitting)
+  ), marked as (
+    update sendledger.submission s
+    set state = 'marked', requested_at = date_trunc('milliseconds', clock_timestamp()), marked_by = p_worker, lease_token = gen_random_uuid(),
+        lease_until = clock_timestamp() + p_lease_ms * interval '1 ms'
+    where s.id = any (array(select f.id from fitting f))
+      and s.created_at >= (select min(f.created_at) from fitting f) and s.created_at <= (select max(f.created_at) from fitting f)
+      and s.state::text = 'open'
+    returning s.id, s.created_at, s.size, s.lease_token, s.requested_at, s.is_probe, s.not_after
+  )
+  select array_agg(k.id order by k.id), array_agg(k.created_at order by k.id), array_agg(k.size order by k.id), array_agg(k.lease_token order by k.id),
+    array_agg(k.requested_at order by k.id), array_agg(k.is_probe order by k.id), array_agg(k.not_after order by k.id)
+  into ids, created, sizes, tokens, requested, probes, ends
+  from marked k;
+  if ids is null then
+    return;
+  end if;
+  -- Rows by their submissions' keys, and each submission's part by its place: joined with what was marked, the plan would flip where the
+  -- statistics are from before a burst.
+  return query select ids[m.place], created[m.place], sizes[m.place], tokens[m.place], requested[m.place], probes[m.place], ends[m.place],
+    m.id, m.created_at::timestamptz, m.attempt_key, m.recipient, m.sender_id, m.body, m.encoding, m.dlt_entity_id::text, m.dlt_template_id::text, m.attempt_count, m.submit_by,
+    case when m.held_by = 'provider' and m.scheduled_for > now() then m.scheduled_for end
+  from (select x.*, width_bucket(x.submission_id, ids) as place from sendledger.outbound_message x
+    where x.submission_id = any (ids) and x.state = 'claimed' offset 0) m
+  order by m.id;
 end
 $function$;
 -- owner sendledger_owner
@@ -2049,6 +2184,22 @@ begin
 end
 $function$;
 -- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.route_for(p_tenant text, p_channel text, p_class text, p_route text)
+ RETURNS bigint
+ LANGUAGE sql
+ STABLE
+AS $function$
+  select case
+    when p_route is not null then (select x.id from sendledger.route x
+      where x.name = p_route and x.channel::text = p_channel and x.retired_at is null)
+    else coalesce(
+      (select t.route_id from sendledger.tenant_route t join sendledger.route x on x.id = t.route_id
+        where t.tenant_id = p_tenant and t.channel::text = p_channel and t.message_class::text = p_class and x.retired_at is null),
+      (select min(x.id) from sendledger.route x
+        where x.channel::text = p_channel and x.retired_at is null having count(*) = 1))
+  end
+$function$;
+-- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.supersede_codes(p_ids bigint[], p_created_at timestamp with time zone)
  RETURNS void
  LANGUAGE plpgsql
@@ -2252,6 +2403,8 @@ grant execute on function sendledger.due_in_window(timestamp with time zone,time
 grant execute on function sendledger.due_in_window(timestamp with time zone,time without time zone,time without time zone,text) to sendledger_submit;
 grant execute on function sendledger.enqueue(json) to sendledger_cli;
 grant execute on function sendledger.enqueue(json) to sendledger_producer;
+grant execute on function sendledger.enqueue_all(json) to sendledger_cli;
+grant execute on function sendledger.enqueue_all(json) to sendledger_producer;
 grant execute on function sendledger.ensure_months(integer) to sendledger_reconcile;
 grant execute on function sendledger.fall_back(bigint,timestamp with time zone) to sendledger_reconcile;
 grant execute on function sendledger.find_messages(text,bigint,text,text,text,integer) to sendledger_cli;
@@ -2266,6 +2419,7 @@ grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time z
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_ops;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_reconcile;
 grant execute on function sendledger.lock_keys_of(bigint[],timestamp with time zone,timestamp with time zone) to sendledger_submit;
+grant execute on function sendledger.mark_next(bigint,sendledger.message_class,integer,text,bigint,double precision,bigint) to sendledger_submit;
 grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_cli;
 grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_ops;
 grant execute on function sendledger.move_schedule(text,bigint,text,text,boolean,text,text) to sendledger_producer;

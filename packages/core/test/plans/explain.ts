@@ -29,6 +29,7 @@ export class Explainer implements Sql {
   }
 
   async query(text: string, values: unknown[] = []) {
+    if (/\bsendledger\.mark_next\(/.test(text)) return this.#explainInside(text, values);
     if (/^\s*(select|with|update|insert|delete)\b/i.test(text)) {
       await this.#explain(text, 'custom', values);
       if (this.#generic && values.length > 0) await this.#explain(text, 'generic', []);
@@ -48,6 +49,34 @@ export class Explainer implements Sql {
       release: () => undefined,
     };
     return { connect: async () => client } as unknown as pg.Pool;
+  }
+
+  /** The statements of a function, as the server plans them: run for each kind, the first run is taken back. */
+  async #explainInside(text: string, values: unknown[]) {
+    const told: string[] = [];
+    const listen = (notice: { readonly message?: string | undefined }) => told.push(notice.message ?? '');
+    await this.#client.query(`load 'auto_explain'; set auto_explain.log_min_duration = 0; set auto_explain.log_nested_statements = on;
+      set auto_explain.log_format = 'json'; set auto_explain.log_level = 'notice'`);
+    this.#client.on('notice', listen);
+    try {
+      for (const kind of ['custom', 'generic'] as const) {
+        told.length = 0;
+        // A function keeps its plans for the session; another setting makes it choose again.
+        await this.#client.query(`savepoint looked_at; set local plan_cache_mode = force_${kind}_plan`);
+        await this.#client.query(text, values);
+        await this.#client.query('rollback to savepoint looked_at');
+        for (const message of told) {
+          const json = /^duration: .*?plan:\s*(\{.*)$/s.exec(message)?.[1];
+          if (json === undefined) continue;
+          const { 'Query Text': statement, Plan: plan } = JSON.parse(json) as { 'Query Text': string; Plan: PlanNode };
+          if (statement !== text) this.explained.push({ text: statement, kind, plan });
+        }
+      }
+    } finally {
+      this.#client.off('notice', listen);
+      await this.#client.query('set auto_explain.log_min_duration = -1');
+    }
+    return this.#client.query(text, values);
   }
 
   async #explain(text: string, kind: 'custom' | 'generic', values: unknown[]): Promise<void> {
