@@ -1,4 +1,9 @@
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
+import { LongestFirst } from './test/longest-first.ts';
+
+// Some hundred processes of a run load the same modules: the first compiles them, the others read what it made.
+process.env.NODE_COMPILE_CACHE ??= fileURLToPath(new URL('node_modules/.cache/sendledger-compiled', import.meta.url));
 
 export default defineConfig({
   test: {
@@ -7,6 +12,8 @@ export default defineConfig({
     // Nothing here is judged by the clock; these only end a test that hangs.
     testTimeout: 180_000,
     hookTimeout: 120_000,
+    expect: { poll: { timeout: 60_000 } },
     maxWorkers: 3,
+    sequence: { sequencer: LongestFirst },
   },
 });

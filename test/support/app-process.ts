@@ -53,9 +53,9 @@ export const SHORT_LEASE = {
 };
 
 export function startApp(app: AppName, environment: Readonly<Record<string, string>>): AppProcess {
-  const inherited = { PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' };
+  const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
   const child: ChildProcess = spawn(process.execPath, [main(app)], {
-    env: { ...inherited, ...QUICK, ...environment },
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...QUICK, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];

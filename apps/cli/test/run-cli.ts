@@ -25,6 +25,7 @@ export async function runCli(args: readonly string[], where: Where = {}): Promis
     cwd: where.cwd,
     env: {
       PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: process.env.NODE_COMPILE_CACHE,
       SENDLEDGER_ENVIRONMENT: where.environment ?? 'test',
       ...(where.url === undefined ? {} : { DATABASE_URL: where.url }),
       ...(where.redisUrl === undefined ? {} : { REDIS_URL: where.redisUrl }),

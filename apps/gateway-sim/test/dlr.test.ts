@@ -147,6 +147,12 @@ test('rows are missing until the lag is over, and again after the retention, in 
   expect(await rows()).toEqual([0, 0]);
 });
 
+/** What this process has computed so far, client and simulator: what others compute on the machine is not in it. */
+function workedMs(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
 test('among two hundred thousand messages a page and a number are found at once', async () => {
   let now = NOON;
   const sim = await simulator({ now: () => now });
@@ -157,23 +163,23 @@ test('among two hundred thousand messages a page and a number are found at once'
   }
   let rows = 0;
   let startCursor: string | undefined;
-  const slowest = { page: 0, number: 0 };
+  const most = { page: 0, number: 0 };
   do {
-    const before = performance.now();
+    const before = workedMs();
     const page: Awaited<ReturnType<typeof dlr>> = await dlr(sim, startCursor ? { ...DAY, startCursor } : DAY);
-    slowest.page = Math.max(slowest.page, performance.now() - before);
+    most.page = Math.max(most.page, workedMs() - before);
     rows += page.count;
     startCursor = page.nextCursor;
   } while (startCursor !== undefined);
   expect(rows).toBe(200_000);
   await dlr(sim, { ...DAY, mobileNo: '919000000000' });
   for (let index = 0; index < 200; index++) {
-    const before = performance.now();
+    const before = workedMs();
     const { rows } = await dlr(sim, { ...DAY, mobileNo: String(919_000_000_000 + index * 997) });
-    slowest.number = Math.max(slowest.number, performance.now() - before);
+    most.number = Math.max(most.number, workedMs() - before);
     expect(rows).toHaveLength(1);
   }
-  // Generous: a scan of everything for each call would take many times as long.
-  expect(slowest.page).toBeLessThan(3_000);
-  expect(slowest.number).toBeLessThan(1_000);
+  // Generous: a scan of everything for each call would take many times as much.
+  expect(most.page).toBeLessThan(3_000);
+  expect(most.number).toBeLessThan(1_000);
 });

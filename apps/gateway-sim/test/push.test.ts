@@ -19,6 +19,8 @@ async function listener(answer: (index: number) => number = () => 200) {
     arrivals.push({ type: request.headers['content-type'] ?? '', body, at: performance.now() });
     response.writeHead(answer(arrivals.length - 1)).end();
   });
+  // A kept connection that this end closes just when a receipt is written to it would cost that receipt a try.
+  server.keepAliveTimeout = 0;
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   onTestFinished(() => {
@@ -122,15 +124,16 @@ test('lost and duplicate receipts by seeded share', async () => {
   const runs: string[] = [];
   for (const seed of [3, 3, 4]) {
     const { numbers, url } = await listener();
-    const sim = await simulator({ pushUrl: url, seed, pushLose: 0.3, pushDuplicate: 0.2 });
+    // One try each: what arrives twice was drawn so, and is not a receipt whose answer a busy machine held up.
+    const sim = await simulator({ pushUrl: url, seed, pushLose: 0.3, pushDuplicate: 0.2, pushTries: 1 });
     await send(sim, { mobile: mobiles(300).join(',') });
     await sim.push.settled();
-    const { delivered, lost } = sim.push.counts();
+    const { lost } = sim.push.counts();
     expect(lost).toBeGreaterThan(50);
     expect(lost).toBeLessThan(130);
     const distinct = new Set(numbers()).size;
     expect(distinct).toBe(300 - lost);
-    expect(delivered - distinct).toBeGreaterThan(15);
+    expect(numbers().length - distinct).toBeGreaterThan(15);
     runs.push(numbers().sort().join());
   }
   expect(runs[1]).toBe(runs[0]);
@@ -221,12 +224,13 @@ test('a message for later is pushed at its time, at once when dispatched, and ne
   for (const mobile of [dispatched, deleted, waiting])
     ids.push((await send(sim, { mobile, scheduleTime })).transactionId);
   await send(sim, { mobile: '919999999999' });
-  await expect.poll(() => numbers()).toEqual(['919999999999']);
-  expect(sim.push.counts()).toMatchObject({ delivered: 1, pending: 3 });
+  // It has arrived before its answer is back, with which it counts as delivered.
+  await expect.poll(() => sim.push.counts()).toMatchObject({ delivered: 1, pending: 3 });
+  expect(numbers()).toEqual(['919999999999']);
   expect(sim.schedules.dispatch(ids[0] ?? '')).toBe('done');
   expect(sim.schedules.cancel(ids[1] ?? '')).toBe('done');
-  await expect.poll(() => numbers()).toEqual(['919999999999', dispatched]);
-  expect(sim.push.counts()).toMatchObject({ delivered: 2, pending: 1 });
+  await expect.poll(() => sim.push.counts()).toMatchObject({ delivered: 2, pending: 1 });
+  expect(numbers()).toEqual(['919999999999', dispatched]);
   clock.now += 3_600_000;
   await sim.push.settled();
   expect(numbers()).toEqual(['919999999999', dispatched, waiting]);

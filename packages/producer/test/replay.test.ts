@@ -112,7 +112,7 @@ describe('replay', () => {
       await (await producer.replay(tx, { messageId, createdAt, ...WHO })).wake();
       expect(seen).toEqual([]);
     });
-    await vi.waitFor(() => expect(seen).toEqual([laneName(routeId, 'transactional')]));
+    await vi.waitFor(() => expect(seen).toEqual([laneName(routeId, 'transactional')]), { timeout: 60_000 });
     await producer.close();
     await worker.close();
     connection.disconnect();

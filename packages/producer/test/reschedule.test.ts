@@ -30,7 +30,7 @@ describe('reschedule', () => {
         answer: 'moved',
         scheduledFor: to,
       });
-      await vi.waitFor(async () => expect(await redis.keys('sendledger:claim:*')).not.toEqual([]));
+      await vi.waitFor(async () => expect(await redis.keys('sendledger:claim:*')).not.toEqual([]), { timeout: 60_000 });
       expect(await producer.find(pool, { which: { messageId: id } })).toMatchObject([{ scheduledFor: to, dueAt: to }]);
     } finally {
       redis.disconnect();

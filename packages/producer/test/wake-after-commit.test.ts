@@ -30,6 +30,8 @@ async function withProducer(redisUrl: string | null, use: (producer: Producer) =
   }
 }
 
+/** What must come is waited for until it is there. */
+const PATIENTLY = { timeout: 60_000 };
 const settled = () => new Promise((resolve) => setTimeout(resolve, 150));
 
 describe('wake-ups', () => {
@@ -51,7 +53,7 @@ describe('wake-ups', () => {
         await settled();
         expect(seen).toEqual([]);
       });
-      await vi.waitFor(() => expect(seen).toHaveLength(2));
+      await vi.waitFor(() => expect(seen).toHaveLength(2), PATIENTLY);
       expect(seen.toSorted((a, b) => (a.lane < b.lane ? -1 : 1))).toEqual([
         { lane: laneName(routeId, 'otp'), rows: 1 },
         { lane: laneName(routeId, 'transactional'), rows: 1 },
@@ -103,7 +105,7 @@ describe('wake-ups', () => {
       await settled();
       expect(seen).toEqual([]);
       await reply.wake();
-      await vi.waitFor(() => expect(seen).toEqual([laneName(routeId, 'transactional')]));
+      await vi.waitFor(() => expect(seen).toEqual([laneName(routeId, 'transactional')]), PATIENTLY);
     });
     await stop();
   });
@@ -156,7 +158,7 @@ describe('without a Redis that answers', () => {
           await producer.transaction(database.pool, (tx) => producer.enqueue(tx, message({ route })));
           expect(seen).toContain(laneName(routeId, 'transactional'));
         },
-        { timeout: 10_000, interval: 200 },
+        { ...PATIENTLY, interval: 200 },
       );
       await stop();
     });

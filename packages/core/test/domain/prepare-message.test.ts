@@ -348,14 +348,15 @@ describe('a refusal', () => {
 
   test('of huge texts is cheap', () => {
     const huge = 'क'.repeat(1_000_000);
-    const started = performance.now();
+    const started = process.cpuUsage();
     for (let i = 0; i < 100; i++) {
       prepareMessage(
         { ...good, body: huge, to: huge, event: { type: huge, id: huge }, sender: huge, submitBy: huge },
         context,
       );
     }
-    expect(performance.now() - started).toBeLessThan(500);
+    // Computed, not passed: a busy machine makes nothing dear.
+    expect(process.cpuUsage(started).user).toBeLessThan(500_000);
   });
 });
 

@@ -423,31 +423,23 @@ describe('what a step keeps of the message it follows', () => {
 });
 
 describe('a newer code for the same recipient and purpose (FC-52)', () => {
-  const code = (s: Scene, fallback: readonly object[]) =>
-    enqueue(pool0(s), [{ route: s.name, messageClass: 'otp', more: { fallback } }]);
-  const pools = new WeakMap<Scene, pg.Pool>();
-  const pool0 = (s: Scene): pg.Pool => {
-    const pool = pools.get(s);
-    if (pool === undefined) throw new Error('no pool');
-    return pool;
-  };
+  const code = (pool: pg.Pool, s: Scene, fallback: readonly object[]) =>
+    enqueue(pool, [{ route: s.name, messageClass: 'otp', more: { fallback } }]);
 
   test('takes the place of what would be sent instead of an older one', async ({ freshDatabase: { pool } }) => {
     const { first, second } = await twoRoutes(pool);
-    pools.set(first, pool);
-    const older = only(await code(first, [step(second, { template_id: 'code', template_version: '1' })]));
+    const older = only(await code(pool, first, [step(second, { template_id: 'code', template_version: '1' })]));
     await claim(pool, claimRequest(first, 'otp'));
     const submission = only(await markNext(pool, markRequest(first, 'otp')));
     await durably(pool, (sql) => applyOutcomes(sql, [outcomeOf(submission, 'refused')]));
-    await code(first, []);
+    await code(pool, first, []);
     expect(await take(pool, older)).toMatchObject({ answer: 'superseded' });
     expect(await undeliverable(pool, 10)).toEqual([]);
   });
 
   test('also one whose transaction is still open', async ({ freshDatabase: { pool } }) => {
     const { first, second } = await twoRoutes(pool);
-    pools.set(first, pool);
-    const older = only(await code(first, [step(second, { template_id: 'code', template_version: '1' })]));
+    const older = only(await code(pool, first, [step(second, { template_id: 'code', template_version: '1' })]));
     await claim(pool, claimRequest(first, 'otp'));
     const submission = only(await markNext(pool, markRequest(first, 'otp')));
     await durably(pool, (sql) => applyOutcomes(sql, [outcomeOf(submission, 'refused')]));
