@@ -66,7 +66,9 @@ function chosen({ cells: wanted, only, tenth }: KillOptions): Cell[] {
   const all = allCells();
   for (const id of wanted) if (!all.some((cell) => cell.id === id)) throw new UsageError(`there is no cell ${id}`);
   const fitting = (tenth ? tenthOf(all) : all).filter(
-    (cell) => (wanted.length === 0 || wanted.includes(cell.id)) && (only === null || cell.id.includes(only)),
+    (cell) =>
+      (wanted.length === 0 || wanted.includes(cell.id)) &&
+      (only.length === 0 || only.some((part) => cell.id.includes(part))),
   );
   if (fitting.length === 0) throw new UsageError('no cell fits');
   return fitting;

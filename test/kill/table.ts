@@ -18,14 +18,14 @@ export function listed(cells: readonly Cell[]): string {
   return cells
     .map(
       (cell) =>
-        `${String(cell.seconds).padStart(3)} s  ${cell.id}${cell.notReached === null ? '' : `  (not reached: ${cell.notReached})`}`,
+        `${String(cell.seconds).padStart(3)} s  ${cell.id}${cell.mustNotCome === null ? '' : `  (nobody comes: ${cell.mustNotCome})`}`,
     )
     .join('\n');
 }
 
 export function line(result: CellResult, done: number, of: number): string {
   const { cell, verdict, seconds, states, unknown } = result;
-  const mark = { green: 'green', red: 'RED  ', 'not reached': '-    ' }[verdict];
+  const mark = { green: 'green', red: 'RED  ' }[verdict];
   const left = unknown === 0 ? '' : ` [${unknown} stay unknown]`;
   return `${String(done).padStart(4)}/${of} ${mark} ${seconds.toFixed(1).padStart(5)} s  ${cell.id}  ${states}${left}`;
 }
@@ -33,15 +33,15 @@ export function line(result: CellResult, done: number, of: number): string {
 /** By point, and by the state of each column. */
 export function table(results: readonly CellResult[]): string {
   const parts = [
-    ['point', POINTS.map((point) => point.name), (cell: Cell) => cell.point.name],
+    ['point', POINTS.map((point) => point.title), (cell: Cell) => cell.point.title],
     ['at the point', ACTIONS, (cell: Cell) => cell.action],
     ['Redis', REDIS, (cell: Cell) => cell.redis],
     ['Postgres', POSTGRES, (cell: Cell) => cell.postgres],
     ['provider', PROVIDERS, (cell: Cell) => cell.provider],
   ] as const;
-  const rows: string[][] = [['', 'cells', 'green', 'red', 'not reached', 'seconds', 'longest', 'faults injected']];
+  const rows: string[][] = [['', 'cells', 'green', 'red', 'seconds', 'longest', 'faults injected']];
   for (const [title, names, nameOf] of parts) {
-    rows.push([title, '', '', '', '', '', '', '']);
+    rows.push([title, '', '', '', '', '', '']);
     for (const name of names) {
       const of = results.filter((result) => nameOf(result.cell) === name);
       if (of.length > 0) rows.push([`  ${name}`, ...figures(of)]);
@@ -66,7 +66,6 @@ function figures(results: readonly CellResult[]): string[] {
     String(results.length),
     count('green'),
     count('red'),
-    count('not reached'),
     seconds.reduce((sum, one) => sum + one, 0).toFixed(0),
     Math.max(...seconds).toFixed(1),
     String(results.reduce((sum, one) => sum + one.injected, 0)),
