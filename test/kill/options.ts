@@ -10,6 +10,8 @@ export interface KillOptions {
   readonly seed: number;
   readonly fleets: number;
   readonly keepLogs: boolean;
+  /** Says what is red, and how many there are; no list, no line for a green one, no table. */
+  readonly short: boolean;
 }
 
 export const USAGE = `npm run test:kill -- [options]
@@ -20,6 +22,7 @@ export const USAGE = `npm run test:kill -- [options]
   --tenth         run the fixed tenth
   --seed N        decides the order of the cells, which arrival is struck, who wakes up again (default: a new one, printed)
   --fleets N      worlds that run cells side by side (2)
+  --short         say what is red, and nothing of the others but how many there are
   --keep-logs     leave the logs of the workers where they are, and say where
 
 Ends with 1 where a cell is red, and with 2 where the matrix could not be run.
@@ -41,6 +44,7 @@ export function readOptions(args: readonly string[]): KillOptions | 'help' {
     seed: whole('--seed', values.seed, 1 + Math.floor(Math.random() * 999_999)),
     fleets: whole('--fleets', values.fleets, 2),
     keepLogs: values['keep-logs'],
+    short: values.short,
   };
 }
 
@@ -60,6 +64,7 @@ function parse(args: readonly string[]) {
         seed: text,
         fleets: text,
         'keep-logs': flag,
+        short: flag,
       },
     }).values;
   } catch (error) {

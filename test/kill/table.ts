@@ -2,16 +2,17 @@ import { ACTIONS, allCells, type Cell, coverage, POSTGRES, PROVIDERS, REDIS, WHO
 import { POINTS } from './points.ts';
 import type { CellResult } from './run-cell.ts';
 
-/** What is run, and what of the whole product that is. Said before the first cell. */
-export function heading(cells: readonly Cell[], seed: number, fleets: number): string {
+/** What is run, and what of the whole product that is, in lines. Said before the first cell. */
+export function heading(cells: readonly Cell[], seed: number, fleets: number): string[] {
   const { points, worlds } = coverage(cells);
   const seconds = cells.reduce((sum, cell) => sum + cell.seconds, 0);
   return [
     `kill matrix: ${cells.length} cells, ${seconds} s of work, about ${Math.ceil(seconds / fleets / 60)} min in ${fleets} fleets; seed ${seed}`,
     `  ${points} of ${POINTS.length} points; ${worlds} of ${WORLDS} states of Redis × Postgres × provider`,
-    `  all ${allCells().length} cells: points × kill, stop × provider in full where Redis and Postgres are up; every point with every`,
-    `  state of Redis and of Postgres, and every Redis × Postgres × provider at least once. The whole product would be ${WHOLE_PRODUCT}.`,
-  ].join('\n');
+    `  all ${allCells().length} cells: the points of every message × kill, stop × provider in full where Redis and Postgres are up, and each of`,
+    '  them with every state of Redis and of Postgres; every Redis × Postgres × provider; the points of some messages × kill, stop; a',
+    `  restored database × what a sleeper holds of the lost one × provider. The whole product would be ${WHOLE_PRODUCT}.`,
+  ];
 }
 
 export function listed(cells: readonly Cell[]): string {
