@@ -50,6 +50,7 @@ const HELD_OF_A_LOST_TIMELINE: ReadonlySet<string> = new Set([
   'reply: after it is read',
   'outcome: before commit',
 ]);
+const ANSWERS: ReadonlySet<ProviderState> = new Set(['accepts', 'refuses']);
 /** Each with every other state of Redis, and of Postgres. */
 const OTHER_WORLDS: readonly (readonly [World, World, World])[] = [
   [
@@ -104,8 +105,10 @@ export function allCells(): Cell[] {
   });
   // A process that stands still while its database is restored.
   CORE.filter((point) => HELD_OF_A_LOST_TIMELINE.has(point.name)).forEach((point, i) => {
-    for (const provider of PROVIDERS) add(cellOf(point, 'stop', 'up', 'restored', provider));
-    add(cellOf(point, 'kill', 'up', 'restored', turning(PROVIDERS, i)));
+    // What hangs or is reset has no reply to stand behind, and nothing else is sent until the database is restored.
+    const providers = PROVIDERS.filter((state) => !point.name.startsWith('reply:') || ANSWERS.has(state));
+    for (const provider of providers) add(cellOf(point, 'stop', 'up', 'restored', provider));
+    add(cellOf(point, 'kill', 'up', 'restored', turning(providers, i)));
   });
   return [...cells.values()];
 }

@@ -9,7 +9,10 @@ export interface Point {
   readonly title: string;
   readonly app: AppName;
   readonly prelude: Prelude;
-  /** On the way of every message, or of those that are lost: run with every action and provider, and every state of the servers. */
+  /**
+   * Every message comes to it, or every one that is lost, and what is committed there moves a message, its request, its evidence or its
+   * money: run with every action and provider, and with every state of the servers.
+   */
   readonly core: boolean;
 }
 
@@ -33,7 +36,7 @@ const single = (name: string, app: AppName, prelude: Prelude): Point => ({
   core: false,
 });
 
-/** In the order in which a message comes to them; then what only some messages come to. */
+/** In the order in which a message comes to them; then what only looks, and what only some messages come to. */
 export const POINTS: readonly Point[] = [
   ...around('claim', 'claim'),
   one('wake-up: sent', 'claim'),
@@ -46,14 +49,14 @@ export const POINTS: readonly Point[] = [
   ...around('outcome', 'submit'),
   ...around('release', 'reconcile', 'nobody marks'),
   ...around('lost lease', 'reconcile', 'a mark is lost'),
-  ...around('look', 'reconcile'),
   ...around('receipts stored', 'reconcile'),
   ...around('receipts applied', 'reconcile'),
-  ...around('search', 'reconcile', 'a reply is lost'),
-  ...around('match', 'reconcile', 'a reply is lost'),
   ...around('absence', 'reconcile', 'a request is never made'),
   ...around('fallback', 'reconcile'),
 
+  ...aside('look', 'reconcile', 'nothing'),
+  ...aside('search', 'reconcile', 'a reply is lost'),
+  ...aside('match', 'reconcile', 'a reply is lost'),
   ...aside('claim', 'claim', 'it is cancelled while it waits', 'claim of what is cancelled'),
   ...aside('cancel', 'reconcile', 'a newer code is there'),
   ...aside('give back', 'claim', 'a claimer is told to end'),
