@@ -20,7 +20,8 @@ export async function disturbPostgres(fleet: Fleet, state: PostgresState): Promi
   if (state === 'restarted') {
     await postgres.crash();
     await postgres.restart();
-  } else if (state === 'cut')
+  } else if (state === 'restored') await fleet.restoreCopy();
+  else if (state === 'cut')
     await rows(
       pool,
       `select pg_terminate_backend(a.pid) from pg_stat_activity a

@@ -8,6 +8,7 @@ import { type GatewaySim, startGatewaySim } from '@sendledger/gateway-sim';
 import {
   createDatabase,
   type EmbeddedPostgres,
+  freePort,
   type LocalRedis,
   startPostgres,
   startRedis,
@@ -19,15 +20,20 @@ import pg from 'pg';
 import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
 import type { AppName } from '../support/app-process.ts';
 import { furnish } from '../support/house.ts';
+import { PUSH_SECRET } from '../support/push-endpoint.ts';
+import { compiledOnce } from './compiled.ts';
 import { rows } from './ledger.ts';
 import { CellMessages, SECOND_ROUTE, UNDELIVERABLE } from './messages.ts';
 import { Orders } from './orders.ts';
 import { ERROR_PREFIX, ServerErrors } from './server-errors.ts';
+import { Timeline } from './timeline.ts';
 import { Worker } from './worker.ts';
 
 /** How long a claim waits for its mark, and a mark for its outcome: a stopped process sleeps longer than both. */
 export const CLAIM_LEASE_MS = 1_000;
 export const REQUEST_LEASE_MS = 1_300;
+/** How old a mark may be when its first byte leaves. */
+export const SEND_BUDGET_MS = 600;
 
 const SETTINGS = {
   SENDLEDGER_ENVIRONMENT: 'test',
@@ -37,7 +43,7 @@ const SETTINGS = {
   SENDLEDGER_REQUEST_DEADLINE_MS: '1000',
   SENDLEDGER_LEASE_MARGIN_MS: '300',
   SENDLEDGER_REQUEST_LEASE_MS: String(REQUEST_LEASE_MS),
-  SENDLEDGER_SEND_BUDGET_MS: '600',
+  SENDLEDGER_SEND_BUDGET_MS: String(SEND_BUDGET_MS),
   SENDLEDGER_FIRST_REPORT_MS: '50',
   SENDLEDGER_REPORT_PAUSE_MS: '100',
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: '400',
@@ -46,6 +52,7 @@ const SETTINGS = {
   SENDLEDGER_RETRY_BASE_MS: '10',
   SENDLEDGER_RETRY_LONGEST_MS: '50',
   SENDLEDGER_RETRY_TRIES: '2',
+  SENDLEDGER_SCHEDULE_PAUSE_MS: '100',
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '5000',
   // By which the simulator refuses for now; no real code has four digits.
   SMSGATEWAYCENTER_CODES: '9903=temporary',
@@ -55,9 +62,26 @@ const SETTINGS = {
 
 /** Nothing is judged by it: it ends what would never begin. */
 const WARM_WITHIN_MS = 90_000;
+/** A machine too busy for leases of a second teaches no clock; then more is sent. */
+const WARM_AGAIN_MS = 5_000;
 
 /** Two of each: what one leaves behind is found by the other. */
 const APPS: readonly AppName[] = ['claim', 'claim', 'submit', 'submit', 'reconcile', 'reconcile'];
+
+type Parts = Pick<
+  Fleet,
+  | 'name'
+  | 'postgres'
+  | 'redis'
+  | 'sim'
+  | 'pool'
+  | 'producer'
+  | 'orders'
+  | 'workers'
+  | 'logFolder'
+  | 'serverErrors'
+  | 'pushUrl'
+>;
 
 /** A Postgres, a Redis, a provider and the workers between them: one world in which cells are run one after the other. */
 export class Fleet {
@@ -71,9 +95,14 @@ export class Fleet {
   readonly workers: readonly Worker[];
   readonly logFolder: string;
   readonly serverErrors: ServerErrors;
+  /** Where the first of the reconcile workers takes pushed receipts. */
+  readonly pushUrl: string;
+  /** Second copies at the provider that cells before could answer for. */
+  knownDuplicates = 0;
+  readonly #timeline: Timeline;
   #cells = 0;
 
-  private constructor(parts: Omit<Fleet, 'newMessages' | 'workerOf' | 'workersOf' | 'ready'>) {
+  private constructor(parts: Parts, timeline: Timeline) {
     this.name = parts.name;
     this.postgres = parts.postgres;
     this.redis = parts.redis;
@@ -84,6 +113,8 @@ export class Fleet {
     this.workers = parts.workers;
     this.logFolder = parts.logFolder;
     this.serverErrors = parts.serverErrors;
+    this.pushUrl = parts.pushUrl;
+    this.#timeline = timeline;
   }
 
   /** Each with servers of its own, since they are killed. */
@@ -110,6 +141,8 @@ export class Fleet {
 
     const producer = createProducer({ tenant: 'shop', defaultRegion: 'IN', redisUrl: redis.url });
     cleanup.add('close the producer', () => producer.close());
+    const compiled = await compiledOnce(join(orders.folder, 'compiled'));
+    const pushPort = await freePort();
     const seen = new Map<AppName, number>();
     const workers = APPS.map((app) => {
       const number = (seen.get(app) ?? 0) + 1;
@@ -120,6 +153,10 @@ export class Fleet {
         logFolder,
         environment: {
           ...SETTINGS,
+          ...compiled,
+          ...(app === 'reconcile' && number === 1
+            ? { SENDLEDGER_PUSH_PORT: String(pushPort), SENDLEDGER_PUSH_SECRET: PUSH_SECRET }
+            : {}),
           DATABASE_URL: urlFor(url, { role: `sendledger_${app}` }),
           REDIS_URL: redis.url,
           SMSGATEWAYCENTER_BASE_URL: sim.url,
@@ -134,7 +171,11 @@ export class Fleet {
     const serverErrors = new ServerErrors(postgres.logFile);
     // Of the migration.
     await serverErrors.takeNew();
-    const fleet = new Fleet({ name, postgres, redis, sim, pool, producer, orders, workers, logFolder, serverErrors });
+    const pushUrl = `http://127.0.0.1:${pushPort}/push/smsgatewaycenter/default/${PUSH_SECRET}`;
+    const fleet = new Fleet(
+      { name, postgres, redis, sim, pool, producer, orders, workers, logFolder, serverErrors, pushUrl },
+      new Timeline(postgres.url, 'kill'),
+    );
     await fleet.#warmUp();
     return fleet;
   }
@@ -142,16 +183,17 @@ export class Fleet {
   /** Absence can be proven only where the provider's clock is known, by each route from messages of its own. */
   async #warmUp(): Promise<void> {
     const until = performance.now() + WARM_WITHIN_MS;
-    const messages = this.newMessages().warmUp();
-    await this.producer.transaction(this.pool, (tx) => this.producer.enqueue(tx, messages));
     for (;;) {
-      const [known] = await rows<{ all: boolean }>(
-        this.pool,
-        'select bool_and(r.clock_pairs >= 2) as all from sendledger.route r',
-      );
-      if (known?.all === true) return;
+      const messages = this.newMessages().warmUp();
+      await this.producer.transaction(this.pool, (tx) => this.producer.enqueue(tx, messages));
+      for (const again = performance.now() + WARM_AGAIN_MS; performance.now() < again; await sleep(50)) {
+        const [known] = await rows<{ all: boolean }>(
+          this.pool,
+          'select bool_and(r.clock_pairs >= 2) as all from sendledger.route r',
+        );
+        if (known?.all === true) return;
+      }
       if (performance.now() > until) throw new Error('a fleet in which nothing is disturbed does not send and learn');
-      await sleep(50);
     }
   }
 
@@ -168,11 +210,19 @@ export class Fleet {
     return this.workers.filter((worker) => worker.app === app);
   }
 
-  /** @throws Error for a process that is none of this fleet's */
-  workerOf(pid: number): Worker {
-    const worker = this.workers.find((one) => one.pid === pid);
-    if (worker === undefined) throw new Error(`process ${pid} is no worker of this fleet`);
-    return worker;
+  /** Undefined for one that is still starting. */
+  workerOf(pid: number): Worker | undefined {
+    return this.workers.find((one) => one.pid === pid);
+  }
+
+  /** Keeps the database as it is now. */
+  keepCopy(): Promise<void> {
+    return this.#timeline.keep();
+  }
+
+  /** The database is again what it was when it was kept. */
+  restoreCopy(): Promise<void> {
+    return this.#timeline.restore();
   }
 }
 
@@ -200,6 +250,12 @@ async function furnishTwice(database: TestDatabase): Promise<void> {
     validTo: null,
   });
   await pool.query(`update sendledger.lane set settle_within = '200 milliseconds'`);
+  // Its receipts are waited for a moment only; nothing but what is never reported is sent by it.
+  await pool.query(
+    `update sendledger.lane set receipt_within = '500 milliseconds', window_opens = null, window_closes = null, window_zone = null
+     where message_class = 'promotional'`,
+  );
+  await pool.query(`update sendledger.route set schedule_lead = interval '10 minutes'`);
   // Five failures in a row are what a cell is made of. The breaker has tests of its own.
   await pool.query('update sendledger.route set breaker_threshold = 1000000');
 }

@@ -29,12 +29,13 @@ try {
 }
 
 async function kill(options: KillOptions): Promise<void> {
-  const { seed, fleets } = options;
+  const { seed, fleets, short } = options;
   const cells = chosen(options);
-  say(heading(cells, seed, fleets));
-  say(listed(cells));
+  const lines = heading(cells, seed, fleets);
+  say(short ? (lines[0] ?? '') : lines.join('\n'));
+  if (options.list || !short) say(listed(cells));
   if (options.list) return;
-  say('');
+  if (!short) say('');
   const begun = performance.now();
   let done = 0;
   const results = await runMatrix(
@@ -44,7 +45,9 @@ async function kill(options: KillOptions): Promise<void> {
       fleets,
       keepLogs: options.keepLogs,
       ended: (result) => {
-        say(line(result, ++done, cells.length));
+        done++;
+        if (short && result.verdict === 'green') return;
+        say(line(result, done, cells.length));
         for (const fault of result.faults) say(`           ${fault}`);
         if (options.keepLogs) say(`           logs: ${result.logFolder}`);
         if (result.verdict === 'red') say(`           npm run test:kill -- --seed ${seed} --cell ${result.cell.id}`);
@@ -52,11 +55,12 @@ async function kill(options: KillOptions): Promise<void> {
     },
     cleanup,
   );
-  say(`\n${table(results)}\n`);
+  if (!short) say(`\n${table(results)}\n`);
   const red = results.filter((result) => result.verdict === 'red');
+  const faults = results.reduce((sum, result) => sum + result.injected, 0);
   const seconds = ((performance.now() - begun) / 1_000).toFixed(0);
   say(
-    `${red.length === 0 ? 'no cell is red' : `${red.length} cells are red`}; ${seconds} s by the clock, seed ${seed}`,
+    `${red.length === 0 ? `all ${results.length} cells are green` : `${red.length} of ${results.length} cells are red`}; ${faults} faults injected, ${seconds} s by the clock, seed ${seed}`,
   );
   process.exitCode = red.length > 0 ? 1 : 0;
 }
@@ -66,7 +70,9 @@ function chosen({ cells: wanted, only, tenth }: KillOptions): Cell[] {
   const all = allCells();
   for (const id of wanted) if (!all.some((cell) => cell.id === id)) throw new UsageError(`there is no cell ${id}`);
   const fitting = (tenth ? tenthOf(all) : all).filter(
-    (cell) => (wanted.length === 0 || wanted.includes(cell.id)) && (only === null || cell.id.includes(only)),
+    (cell) =>
+      (wanted.length === 0 || wanted.includes(cell.id)) &&
+      (only.length === 0 || only.some((part) => cell.id.includes(part))),
   );
   if (fitting.length === 0) throw new UsageError('no cell fits');
   return fitting;

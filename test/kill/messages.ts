@@ -11,6 +11,8 @@ export const UNDELIVERABLE = /7$/;
 
 const FIRST_NUMBERS = 40;
 const PLACE_OF_UNDELIVERABLE = 7;
+/** Behind the first numbers; a witness's never ends with 8. */
+const PLACE_ASIDE = 48;
 
 /** The messages of one cell, whose numbers nobody else has. */
 export class CellMessages {
@@ -56,6 +58,60 @@ export class CellMessages {
         fallback: [{ route: SECOND_ROUTE, body: this.#text('other way') }],
       },
     ];
+  }
+
+  /** Numbers of what is beside the first messages: nothing goes wrong with their requests, and no witness has one. */
+  get asideNumbers(): RegExp {
+    return new RegExp(`^9198${100_000 + this.#cell}[4-9]8$`);
+  }
+
+  /** How these rows may end, whatever else is a fault: by their text. */
+  readonly endings = new Map<string, string>();
+
+  unwanted(): Message {
+    return this.#aside('not wanted', 'cancelled');
+  }
+
+  /** Of one recipient and purpose; the second takes the place of the first. */
+  codes(): [Message, Message] {
+    const code = (what: string): Message => ({
+      class: 'otp',
+      to: this.#number(PLACE_ASIDE),
+      event: event(),
+      route: ROUTE,
+      template: { id: CODE_TEMPLATE.template_id, params: { text: this.#text(what) } },
+    });
+    this.endings.set(this.#text('older code'), 'cancelled');
+    return [code('older code'), code('newer code')];
+  }
+
+  shortLived(ms: number): Message {
+    return { ...this.#aside('of no use later', 'expired'), submitBy: new Date(Date.now() + ms) };
+  }
+
+  wallClock(scheduledFor: Date, scheduledTz: string): Message {
+    return { ...this.#aside('by the clock', null), scheduledFor, scheduledTz };
+  }
+
+  /** Cancelled while the provider holds it, in the end. */
+  held(scheduledFor: Date): Message {
+    return { ...this.#aside('not yet', 'failed'), scheduledFor, heldBy: 'provider' };
+  }
+
+  /** In a class whose receipts are waited for a moment only. */
+  unreported(): Message {
+    return { ...this.#aside('an offer', 'expired'), class: 'promotional' };
+  }
+
+  /** Sent another way as well where it is not delivered soon. */
+  hurried(): Message {
+    const fallback = [{ route: SECOND_ROUTE, body: this.#text('in a hurry'), afterSeconds: 1, mayDuplicate: true }];
+    return { ...this.#aside('soon', null), fallback };
+  }
+
+  #aside(what: string, ending: string | null): Message {
+    if (ending !== null) this.endings.set(this.#text(what), ending);
+    return this.#plain(PLACE_ASIDE, this.#text(what));
   }
 
   /** Three by each route. */

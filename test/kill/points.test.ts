@@ -41,8 +41,13 @@ async function resolved(...flags: string[]): Promise<string> {
 describe('the points of the pipeline', () => {
   test('stand in the sources once each, and are those that the matrix stops at', () => {
     const found = pointsInSources();
-    expect(found.toSorted()).toEqual(POINTS.map((point) => point.name).toSorted());
+    expect(found.toSorted()).toEqual([...new Set(POINTS.map((point) => point.name))].toSorted());
     expect(new Set(found).size).toBe(found.length);
+  });
+
+  test('have a row of the matrix for each way in which a process comes to them', () => {
+    expect(new Set(POINTS.map((point) => point.title)).size).toBe(POINTS.length);
+    expect(new Set(POINTS.map((point) => `${point.name} ${point.prelude}`)).size).toBe(POINTS.length);
   });
 
   test('do nothing in any program that does not ask for them: the armed module is not what is loaded', async () => {

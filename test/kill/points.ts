@@ -1,28 +1,42 @@
 import type { AppName } from '../support/app-process.ts';
+import type { Prelude } from './preludes.ts';
 
-/**
- * What has to go wrong first, so that a process comes to the point at all.
- *
- * - `nobody marks`: the submit workers stand still, and a claim's lease runs out.
- * - `a mark is lost`: a submit worker stands still behind its mark, and the lease of its request runs out.
- * - `a reply is lost`: a submit worker is killed when its request is with the provider.
- * - `a request is never made`: a submit worker is killed behind its mark.
- */
-export type Prelude = 'nothing' | 'nobody marks' | 'a mark is lost' | 'a reply is lost' | 'a request is never made';
-
-/** A named point of the pipeline. The names stand in the sources; a test holds the two together. */
+/** A named point of the pipeline, and one way in which a process comes to it. */
 export interface Point {
+  /** As it stands in the sources; a test holds the two together. */
   readonly name: string;
+  /** The name of its row: messages come to some points in more than one way. */
+  readonly title: string;
   readonly app: AppName;
   readonly prelude: Prelude;
+  /**
+   * Every message comes to it, or every one that is lost, and what is committed there moves a message, its request, its evidence or its
+   * money: run with every action and provider, and with every state of the servers.
+   */
+  readonly core: boolean;
 }
 
+type Side = 'before commit' | 'after commit';
+const SIDES: readonly Side[] = ['before commit', 'after commit'];
+
 const around = (name: string, app: AppName, prelude: Prelude = 'nothing'): Point[] =>
-  (['before commit', 'after commit'] as const).map((side) => ({ name: `${name}: ${side}`, app, prelude }));
+  SIDES.map((side) => ({ name: `${name}: ${side}`, title: `${name}: ${side}`, app, prelude, core: true }));
 
-const one = (name: string, app: AppName): Point => ({ name, app, prelude: 'nothing' });
+const one = (name: string, app: AppName): Point => ({ name, title: name, app, prelude: 'nothing', core: true });
 
-/** In the order in which a message comes to them. */
+/** The commit of `name`, to which a process comes in the way that the title says. */
+const aside = (name: string, app: AppName, prelude: Prelude, title: string = name): Point[] =>
+  SIDES.map((side) => ({ name: `${name}: ${side}`, title: `${title}: ${side}`, app, prelude, core: false }));
+
+const single = (name: string, app: AppName, prelude: Prelude): Point => ({
+  name,
+  title: name,
+  app,
+  prelude,
+  core: false,
+});
+
+/** In the order in which a message comes to them; then what only looks, and what only some messages come to. */
 export const POINTS: readonly Point[] = [
   ...around('claim', 'claim'),
   one('wake-up: sent', 'claim'),
@@ -35,11 +49,31 @@ export const POINTS: readonly Point[] = [
   ...around('outcome', 'submit'),
   ...around('release', 'reconcile', 'nobody marks'),
   ...around('lost lease', 'reconcile', 'a mark is lost'),
-  ...around('look', 'reconcile'),
   ...around('receipts stored', 'reconcile'),
   ...around('receipts applied', 'reconcile'),
-  ...around('search', 'reconcile', 'a reply is lost'),
-  ...around('match', 'reconcile', 'a reply is lost'),
   ...around('absence', 'reconcile', 'a request is never made'),
   ...around('fallback', 'reconcile'),
+
+  ...aside('look', 'reconcile', 'nothing'),
+  ...aside('search', 'reconcile', 'a reply is lost'),
+  ...aside('match', 'reconcile', 'a reply is lost'),
+  ...aside('claim', 'claim', 'it is cancelled while it waits', 'claim of what is cancelled'),
+  ...aside('cancel', 'reconcile', 'a newer code is there'),
+  ...aside('give back', 'claim', 'a claimer is told to end'),
+  ...aside('expiry', 'reconcile', 'nobody claims'),
+  ...aside('zone rules', 'reconcile', 'a zone gets other rules'),
+  ...aside('claim', 'claim', 'the breaker is open', 'claim of a probe'),
+  ...aside('mark', 'submit', 'the breaker is open', 'mark of a probe'),
+  ...aside('outcome', 'submit', 'the breaker is open', 'outcome of a probe'),
+  ...aside('probe put off', 'submit', 'the account is empty'),
+  ...aside('outcome', 'submit', 'we are too fast', 'outcome of a 429'),
+  ...aside('schedule change taken', 'reconcile', 'a held request is cancelled', 'cancellation at the provider taken'),
+  ...aside('schedule change ended', 'reconcile', 'a held request is cancelled', 'cancellation at the provider ended'),
+  ...aside('schedule change taken', 'reconcile', 'a held request is moved', 'move at the provider taken'),
+  ...aside('schedule change ended', 'reconcile', 'a held request is moved', 'move at the provider ended'),
+  single('push: before it is stored', 'reconcile', 'receipts are pushed'),
+  single('push: before its answer', 'reconcile', 'receipts are pushed'),
+  ...aside('no receipt', 'reconcile', 'nothing is reported'),
+  ...aside('overdue', 'reconcile', 'delivery is late'),
+  single('boot: registered', 'submit', 'a worker starts again'),
 ];

@@ -1,19 +1,21 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Message } from '@sendledger/core';
 import type { FaultName } from '../../apps/gateway-sim/src/fault-names.ts';
 import { faultsIn, type Reading, readBooks } from './books.ts';
 import type { Cell, ProviderState } from './cells.ts';
 import { pick } from './dice.ts';
 import { disturbPostgres, disturbRedis } from './disturb.ts';
 import { CLAIM_LEASE_MS, type Fleet, REQUEST_LEASE_MS } from './fleet.ts';
-import { patiently } from './ledger.ts';
-import type { CellMessages } from './messages.ts';
+import { rows } from './ledger.ts';
+import { type LostTimeline, NOTHING_LOST, whatIsLost } from './lost-timeline.ts';
 import type { Arrival } from './orders.ts';
-import type { Worker } from './worker.ts';
+import { PRELUDES } from './preludes.ts';
+import { ARRIVES_WITHIN_MS, LOOK_EVERY_MS, Stage } from './stage.ts';
 
 export interface CellResult {
   readonly cell: Cell;
-  readonly verdict: 'green' | 'red' | 'not reached';
+  readonly verdict: 'green' | 'red';
   /** What is wrong; empty for a green one. */
   readonly faults: readonly string[];
   readonly seconds: number;
@@ -24,17 +26,16 @@ export interface CellResult {
   readonly logFolder: string;
 }
 
-/** Nothing is judged by these: they end a cell that would never end by itself. */
-const ARRIVES_WITHIN_MS = 45_000;
+/** Nothing is judged by it: it ends a cell that would never end by itself. */
 const SETTLES_WITHIN_MS = 90_000;
-const LOOK_EVERY_MS = 40;
-/** While something is unknown, a later message that is accepted shows whether the other one is absent. Rarer with each. */
-const FIRST_WITNESS_MS = 300;
-const LONGEST_WITNESS_MS = 2_000;
 /** A process that comes to its point as the third may never come, where the messages leave in two requests. */
 const MOST_ARRIVALS = 2;
 /** Past every lease of the moment at which the process was stopped. */
 const SLEEP_MS = Math.max(CLAIM_LEASE_MS, REQUEST_LEASE_MS) + 250;
+/** One-time passwords and the others are marked apart. */
+const MARKS_OF_BOTH_LANES = 2;
+/** For a process that wakes up with the outcome of a lost timeline, to say what became of it. */
+const SPEAKS_WITHIN_MS = 5_000;
 
 const FAULT: Readonly<Record<ProviderState, FaultName | null>> = {
   accepts: null,
@@ -45,7 +46,7 @@ const FAULT: Readonly<Record<ProviderState, FaultName | null>> = {
 
 /** Runs one cell in a fleet that is at rest, and leaves it at rest when the cell is green. */
 export async function runCell(fleet: Fleet, cell: Cell, seed: number): Promise<CellResult> {
-  const run = new CellRun(fleet, cell, seed);
+  const run = new CellRun(new Stage(fleet, cell), seed);
   const begun = performance.now();
   let faults: string[];
   try {
@@ -53,14 +54,13 @@ export async function runCell(fleet: Fleet, cell: Cell, seed: number): Promise<C
   } catch (error) {
     faults = [`the cell could not be played: ${(error as Error).message}`];
   }
-  const { reading, injected } = run;
-  const green = cell.notReached === null ? 'green' : 'not reached';
+  const { reading, stage } = run;
   return {
     cell,
-    verdict: faults.length > 0 ? 'red' : green,
+    verdict: faults.length > 0 ? 'red' : 'green',
     faults,
     seconds: (performance.now() - begun) / 1_000,
-    injected,
+    injected: stage.injected,
     states: reading?.states ?? 'not read',
     unknown: reading?.unknown ?? 0,
     logFolder: fleet.logFolder,
@@ -68,22 +68,18 @@ export async function runCell(fleet: Fleet, cell: Cell, seed: number): Promise<C
 }
 
 class CellRun {
+  readonly stage: Stage;
   readonly #fleet: Fleet;
   readonly #cell: Cell;
   readonly #seed: number;
-  readonly #messages: CellMessages;
-  #enqueued = 0;
-  #witnessAt = 0;
-  #witnessPauseMs = FIRST_WITNESS_MS;
-  #requestsBefore = 0;
-  injected = 0;
+  #lost: LostTimeline = NOTHING_LOST;
   reading: Reading | undefined;
 
-  constructor(fleet: Fleet, cell: Cell, seed: number) {
-    this.#fleet = fleet;
-    this.#cell = cell;
+  constructor(stage: Stage, seed: number) {
+    this.stage = stage;
+    this.#fleet = stage.fleet;
+    this.#cell = stage.cell;
     this.#seed = seed;
-    this.#messages = fleet.newMessages();
   }
 
   async play(): Promise<string[]> {
@@ -92,36 +88,36 @@ class CellRun {
     await this.#fleet.ready();
     sim.faults.clear();
     const fault = FAULT[provider];
-    if (fault !== null) sim.faults.forNumber(this.#messages.firstNumbers, fault);
-    this.#requestsBefore = sim.log.counts().requests;
+    if (fault !== null) sim.faults.forNumber(this.stage.messages.firstNumbers, fault);
     if (redisState === 'down') await redis.kill();
     try {
       return await this.#playPoint();
     } finally {
+      sim.push.to(null);
+      sim.account.setBalance(null);
       if (redisState === 'down') await redis.restart();
       for (const worker of this.#fleet.workers) worker.signal('SIGCONT');
     }
   }
 
   async #playPoint(): Promise<string[]> {
-    const cell = this.#cell;
-    const leftBehind = await this.#prelude();
-    const order = await this.#fleet.orders.give(cell.point.name, this.#nth());
-    if (cell.point.prelude === 'nothing' || cell.point.prelude === 'nobody marks') await this.#enqueueFirst();
-    const arrival = cell.notReached === null ? await this.#awaitArrival(order) : await this.#awaitNobody(order);
+    const { stage } = this;
+    const { point, mustNotCome, provider, postgres } = this.#cell;
+    const prelude = postgres === 'restored' ? 'its mark will be lost' : point.prelude;
+    const played = await PRELUDES[prelude](stage, this.#seed);
+    const order = await this.#fleet.orders.give(point.name, this.#nth());
+    await played.begin();
+    const arrival = mustNotCome === null ? await this.#awaitArrival(order) : await this.#awaitNobody(order);
     const faults: string[] = [];
-    if (cell.notReached === null && arrival === null) faults.push(`${cell.point.name} was not reached`);
+    if (mustNotCome === null && arrival === null) faults.push(`${point.title} was not reached`);
     if (arrival !== null) await this.#strike(arrival);
-    await leftBehind();
-    if (FAULT[cell.provider] !== null) this.injected += this.#fleet.sim.log.counts().requests - this.#requestsBefore;
+    await played.end();
+    if (FAULT[provider] !== null) stage.injected += this.#fleet.sim.log.counts().requests - stage.requestsBefore;
     this.reading = await this.#settle();
-    faults.push(...(await faultsIn(this.#fleet, this.reading, this.#enqueued, cell.provider)));
+    faults.push(...(await faultsIn(stage, this.reading, this.#lost)));
     // A witness may have come there, where the machine was too busy for its reply.
-    if (
-      cell.notReached !== null &&
-      this.reading.rows.some((row) => this.#isFirst(row) && row.correlation === 'matched')
-    )
-      faults.push(`${cell.point.name} was reached`);
+    if (mustNotCome !== null && this.reading.rows.some((row) => this.#isFirst(row) && row.correlation === 'matched'))
+      faults.push(`${point.title} was reached, though ${mustNotCome}`);
     const refused = Map.groupBy(await this.#fleet.serverErrors.takeNew(), (error) => error);
     for (const [error, of] of refused) faults.push(`the database refused ${of.length} times: ${error}`);
     for (const worker of this.#fleet.workers) {
@@ -137,55 +133,13 @@ class CellRun {
     return SEVERAL.has(point.name) ? 1 + pick(MOST_ARRIVALS, this.#seed, id, 'nth') : 1;
   }
 
-  /** What has to go wrong first. Answers what is to be done with those it stopped, once the point was played. */
-  async #prelude(): Promise<() => Promise<void>> {
-    const { orders } = this.#fleet;
-    const submitters = this.#fleet.workersOf('submit');
-    switch (this.#cell.point.prelude) {
-      case 'nothing':
-        return async () => undefined;
-      case 'nobody marks':
-        for (const worker of submitters) this.#signal(worker, 'SIGSTOP');
-        return async () => {
-          for (const worker of submitters) worker.signal('SIGCONT');
-        };
-      case 'a mark is lost': {
-        const worker = await this.#stopFirst(await orders.give('mark: after commit'));
-        return async () => {
-          if (pick(2, this.#seed, this.#cell.id, 'awakes') === 0) await this.#killAndRestart(worker);
-          else this.#signal(worker, 'SIGCONT');
-        };
-      }
-      case 'a reply is lost': {
-        const worker = await this.#stopFirst(await orders.give('request: after its last byte'));
-        // The bytes are with the system; the provider has read them when it counts the request.
-        while (this.#fleet.sim.log.counts().requests === this.#requestsBefore) await sleep(LOOK_EVERY_MS);
-        await this.#killAndRestart(worker);
-        return async () => undefined;
-      }
-      case 'a request is never made': {
-        const worker = await this.#stopFirst(await orders.give('mark: after commit'));
-        await this.#killAndRestart(worker);
-        return async () => undefined;
-      }
-    }
-  }
-
-  async #stopFirst(order: string): Promise<Worker> {
-    await this.#enqueueFirst();
-    const arrival = await this.#fleet.orders.arrival(order, performance.now() + ARRIVES_WITHIN_MS);
-    if (arrival === null) throw new Error('nobody came to the point of the prelude');
-    this.injected++;
-    return this.#fleet.workerOf(arrival.pid);
-  }
-
   async #awaitArrival(order: string): Promise<Arrival | null> {
     const until = performance.now() + ARRIVES_WITHIN_MS;
     for (;;) {
       const arrival = await this.#fleet.orders.arrival(order, performance.now() + LOOK_EVERY_MS);
       if (arrival !== null) return arrival;
       if (performance.now() > until) return this.#fleet.orders.withdraw(order);
-      await this.#sendWitness();
+      await this.stage.sendWitness();
     }
   }
 
@@ -193,78 +147,75 @@ class CellRun {
   async #awaitNobody(order: string): Promise<Arrival | null> {
     const until = performance.now() + SETTLES_WITHIN_MS;
     for (;;) {
-      const reading = await readBooks(this.#fleet, this.#messages);
+      const reading = await readBooks(this.#fleet, this.stage.messages);
       if ((reading.settled && reading.rows.length > 0) || performance.now() > until)
         return this.#fleet.orders.withdraw(order);
       const arrival = await this.#fleet.orders.arrival(order, performance.now() + LOOK_EVERY_MS);
       if (arrival !== null) return arrival;
-      if (reading.unknown > 0) await this.#sendWitness();
+      if (reading.unknown > 0) await this.stage.sendWitness();
     }
   }
 
   #isFirst(row: { readonly recipient: string }): boolean {
-    return this.#messages.firstNumbers.test(row.recipient);
+    return this.stage.messages.firstNumbers.test(row.recipient);
   }
 
   /** The process stands at its point: the world around it changes, and then it is killed, or wakes up too late. */
   async #strike(arrival: Arrival): Promise<void> {
-    const cell = this.#cell;
-    const worker = this.#fleet.workerOf(arrival.pid);
+    const { action, redis, postgres } = this.#cell;
+    const { stage } = this;
     const since = performance.now();
-    this.injected += 1;
-    this.injected += await disturbRedis(this.#fleet, cell.redis);
-    this.injected += await disturbPostgres(this.#fleet, cell.postgres);
-    if (cell.action === 'kill') {
-      await this.#killAndRestart(worker);
-      return;
-    }
+    stage.injected += 1;
+    stage.injected += await disturbRedis(this.#fleet, redis);
+    if (postgres === 'restored') this.#lost = await whatIsLost(this.#fleet, stage.messages);
+    stage.injected += await disturbPostgres(this.#fleet, postgres);
+    stage.mayEnqueue = true;
+    if (action === 'kill') return stage.killArrived(arrival);
+    if (postgres === 'restored') return this.#wakeInAnotherTimeline(arrival);
     while (performance.now() < since + SLEEP_MS) {
-      await this.#sendWitness();
+      await stage.sendWitness();
       await sleep(LOOK_EVERY_MS);
     }
-    worker.signal('SIGCONT');
+    process.kill(arrival.pid, 'SIGCONT');
   }
 
-  async #killAndRestart(worker: Worker): Promise<void> {
-    await worker.kill();
-    // Not waited for: the other of its kind is at work, and the next cell waits for both.
-    worker.start().catch(() => undefined);
-  }
-
-  #signal(worker: Worker, signal: 'SIGSTOP' | 'SIGCONT'): void {
-    if (signal === 'SIGSTOP') this.injected++;
-    worker.signal(signal);
+  /**
+   * The other marks what the sleeper had marked: the same submissions, under other tokens. While it stands behind the marks of both lanes,
+   * the sleeper wakes up with what it knows of its own.
+   */
+  async #wakeInAnotherTimeline(sleeper: Arrival): Promise<void> {
+    const { orders, pool, logFolder } = this.#fleet;
+    const order = await orders.give('mark: after commit', MARKS_OF_BOTH_LANES);
+    for (const worker of this.#fleet.workersOf('submit')) if (worker.pid !== sleeper.pid) worker.signal('SIGCONT');
+    const other = await orders.arrival(order, performance.now() + ARRIVES_WITHIN_MS);
+    if (other === null) throw new Error('nobody marks what the restored database holds');
+    this.stage.injected++;
+    const asked = () =>
+      rows<{ marked: number }>(
+        pool,
+        `select count(*)::integer as marked from sendledger.submission s where s.state = 'marked'`,
+      );
+    const [before] = await asked();
+    const log = join(logFolder, this.#fleet.workerOf(sleeper.pid)?.logName ?? '');
+    const linesBefore = (await readFile(log, 'utf8')).length;
+    process.kill(sleeper.pid, 'SIGCONT');
+    for (const until = performance.now() + SPEAKS_WITHIN_MS; performance.now() < until; await sleep(LOOK_EVERY_MS)) {
+      if ((await readFile(log, 'utf8')).slice(linesBefore).includes('outcome_stale')) break;
+      const [now] = await asked();
+      if (now?.marked !== before?.marked) break;
+    }
+    process.kill(other.pid, 'SIGCONT');
   }
 
   async #settle(): Promise<Reading> {
     const until = performance.now() + SETTLES_WITHIN_MS;
     for (;;) {
-      const reading = await readBooks(this.#fleet, this.#messages);
+      const reading = await readBooks(this.#fleet, this.stage.messages);
       this.reading = reading;
       if ((reading.settled && reading.rows.length > 0) || performance.now() > until) return reading;
-      if (reading.unknown > 0) await this.#sendWitness();
+      if (reading.unknown > 0) await this.stage.sendWitness();
       await sleep(LOOK_EVERY_MS);
     }
-  }
-
-  async #enqueueFirst(): Promise<void> {
-    await this.#enqueue(this.#messages.first());
-    this.#witnessAt = performance.now() + 2 * this.#witnessPauseMs;
-  }
-
-  async #sendWitness(): Promise<void> {
-    if (performance.now() < this.#witnessAt || this.#enqueued === 0) return;
-    this.#witnessPauseMs = Math.min(1.3 * this.#witnessPauseMs, LONGEST_WITNESS_MS);
-    this.#witnessAt = performance.now() + this.#witnessPauseMs;
-    const witness = this.#messages.witness();
-    if (witness !== null) await this.#enqueue([witness]);
-  }
-
-  /** Tried again where the connection was lost: the events have their keys, so that nothing is there twice. */
-  async #enqueue(messages: readonly Message[]): Promise<void> {
-    const { pool, producer } = this.#fleet;
-    await patiently(() => producer.transaction(pool, (tx) => producer.enqueue(tx, messages)));
-    this.#enqueued += messages.length;
   }
 }
 

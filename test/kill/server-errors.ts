@@ -4,10 +4,10 @@ import { open } from 'node:fs/promises';
 export const ERROR_PREFIX = '%e ';
 
 /**
- * Connections that were cut and a server that goes down or comes up (08, 57P), and a transaction whose process stood still for too
- * long (25P03): what a cell does by itself.
+ * Connections that were cut and a server that goes down or comes up (08, 57P), a transaction whose process stood still for too long
+ * (25P03), and one that gave up waiting for what such a process had locked (55P03): what a cell does by itself.
  */
-const EXPECTED = /^(08|57P|25P03)/;
+const EXPECTED = /^(08|57P|25P03|55P03)/;
 
 /**
  * Reads by how much a server's log has grown, and answers the errors in it that no cell brings about. Guards and constraints stop

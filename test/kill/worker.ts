@@ -3,7 +3,7 @@ import { type Child, startChild } from '../../apps/demo/src/child.ts';
 import type { AppName } from '../support/app-process.ts';
 
 /** Loads the armed twin of the points. */
-const ARMED = '--conditions=sendledger-kill';
+export const ARMED = '--conditions=sendledger-kill';
 const GRACE_MS = 10_000;
 const START_TRIES = 3;
 
@@ -24,6 +24,8 @@ export class Worker {
   #starting: Promise<void> | undefined;
   #over = false;
   #endedItself: string | null = null;
+  #told = false;
+  #leaving: Promise<unknown> | undefined;
 
   constructor(settings: WorkerSettings) {
     this.app = settings.app;
@@ -34,6 +36,11 @@ export class Worker {
     return this.#child?.pid ?? null;
   }
 
+  /** The log of the present process, in the folder of the fleet's. */
+  get logName(): string {
+    return `${this.#settings.instance}-${this.#boots}.log`;
+  }
+
   /** Resolves when it is at work. */
   start(): Promise<void> {
     this.#starting ??= this.#start().finally(() => {
@@ -42,8 +49,10 @@ export class Worker {
     return this.#starting;
   }
 
-  /** Resolves when a start that is under way has ended; at once when there is none. */
+  /** Resolves when a start that is under way has ended; at once when there is none. One that was told to end comes back first. */
   async ready(): Promise<void> {
+    await this.#leaving;
+    this.#leaving = undefined;
     await this.#starting;
     if (this.#child === undefined && !this.#over) await this.start();
   }
@@ -59,10 +68,19 @@ export class Worker {
     if (this.#child !== undefined) send(this.#child.pid, signal);
   }
 
+  /** SIGTERM: it comes to rest in good order, and is started again when it has ended. */
+  tellToEnd(): void {
+    if (this.#child === undefined) return;
+    this.#told = true;
+    this.#leaving = this.#child.ended;
+    send(this.#child.pid, 'SIGTERM');
+  }
+
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined) return;
     this.#child = undefined;
+    this.#told = false;
     send(child.pid, 'SIGKILL');
     await child.ended;
   }
@@ -81,19 +99,21 @@ export class Worker {
   async #start(): Promise<void> {
     const { app, instance, logFolder, environment } = this.#settings;
     for (let tries = 1; ; tries++) {
+      this.#boots++;
       try {
         const child = await startChild({
           name: instance,
           app,
           environment: { ...environment, SENDLEDGER_INSTANCE: instance, NODE_OPTIONS: ARMED },
-          logFile: join(logFolder, `${instance}-${++this.#boots}.log`),
+          logFile: join(logFolder, this.logName),
           readyIn: (line) => (line.includes('"started"') ? 'started' : undefined),
         });
         this.#child = child;
         void child.ended.then((how) => {
           if (this.#child !== child) return;
           this.#child = undefined;
-          this.#endedItself = how;
+          if (!this.#told) this.#endedItself = how;
+          this.#told = false;
           // As whatever supervises it would: nobody can say what a dead worker holds until a newer boot of its name is there.
           this.start().catch(() => undefined);
         });

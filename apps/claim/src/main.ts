@@ -25,7 +25,9 @@ await runApp('claim', read, (context) => {
     loops: loops.all,
     // Claimed and not yet marked: anybody else may claim it at once, instead of when the lease is over.
     rest: async () => {
-      const { rows } = await durably(context.pool, (sql) => releaseClaimedBy(sql, context.worker.id, 10_000));
+      const { rows } = await durably(context.pool, 'give back', (sql) =>
+        releaseClaimedBy(sql, context.worker.id, 10_000),
+      );
       if (rows > 0) context.log.info({ rows }, 'released');
     },
   };

@@ -13,7 +13,7 @@ export async function endLooks(
 ): Promise<number> {
   if (polls.length === 0) return 0;
   // Apart from what follows: the submission comes before its messages in the order of locks.
-  const expired = await durably(pool, (sql) =>
+  const expired = await durably(pool, 'no receipt', (sql) =>
     expireUnconfirmed(
       sql,
       polls.map((poll) => poll.id),

@@ -17,7 +17,7 @@ export function fallbackRound(context: AppContext, batch: number): () => Promise
   });
 
   return async () => {
-    const late = await durably(context.pool, (sql) => overdue(sql, batch));
+    const late = await durably(context.pool, 'overdue', (sql) => overdue(sql, batch));
     const lost = await undeliverable(context.sql, batch);
     for (const message of [...lost, ...late]) {
       try {

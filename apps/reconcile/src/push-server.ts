@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { finished } from 'node:stream/promises';
+import { at } from '@sendledger/core/points';
 import type { Adapter } from '@sendledger/gateway';
 import { Counter, type Registry } from '@sendledger/worker';
 import type { PushIntake } from './push-intake.ts';
@@ -127,11 +128,13 @@ export class PushServer {
       this.#intake.tooLong(path.account, adapter);
       return this.#answer(response, 'refused', 413);
     }
+    await at('push: before it is stored');
     const result = await this.#intake.take(path.account, adapter, {
       contentType: request.headers['content-type'] ?? null,
       query: path.query,
       body,
     });
+    await at('push: before its answer');
     return this.#answer(response, result, STATUS[result]);
   }
 

@@ -55,7 +55,7 @@ export class ScheduleChanges {
       const asked = await durably(this.#context.pool, (sql) => askCoveredSince(sql, COVERED_MINUTES, COVERED_FACTS));
       if (asked > 0) this.#context.log.info({ messages: asked }, 'held_messages_covered');
     }
-    const changes = await durably(this.#context.pool, (sql) =>
+    const changes = await durably(this.#context.pool, 'schedule change taken', (sql) =>
       takeScheduleChanges(sql, {
         limit: AT_ONCE,
         pauseMs: this.#policy.pauseMs,
@@ -121,7 +121,7 @@ export class ScheduleChanges {
       return;
     }
     const { firstReportMs } = this.#policy;
-    const messages = await durably(this.#context.pool, (sql) =>
+    const messages = await durably(this.#context.pool, 'schedule change ended', (sql) =>
       endScheduleChange(sql, change, { state: verdict, answered: words, seen, firstReportMs }),
     );
     if (messages === null) return;

@@ -37,7 +37,9 @@ export function sweepRound(context: AppContext, batch: number): () => Promise<Ro
       context.log.warn({ message: message.id, answer }, 'successor_cancelled');
     }
     const late: MovedRow[] = [];
-    const expired = await durably(context.pool, (sql) => expireUnsubmitted(sql, batch, (row) => late.push(row)));
+    const expired = await durably(context.pool, 'expiry', (sql) =>
+      expireUnsubmitted(sql, batch, (row) => late.push(row)),
+    );
     for (const row of late) context.log.warn(movedLine(row), 'expired_unsubmitted');
 
     swept.inc({ sweep: 'released' }, released.rows);

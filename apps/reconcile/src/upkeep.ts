@@ -49,7 +49,7 @@ export function upkeepRound(context: AppContext, monthsAhead: number): () => Pro
       }
     });
     await part('zone rules', async () => {
-      const followed = await durably(context.pool, (sql) => followZoneRules(sql, ZONE_RULE_ROWS));
+      const followed = await durably(context.pool, 'zone rules', (sql) => followZoneRules(sql, ZONE_RULE_ROWS));
       if (followed.moved + followed.asked > 0) context.log.warn(followed, 'zone_rules_changed');
     });
     await part('receipt age', ages);

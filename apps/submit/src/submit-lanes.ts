@@ -293,7 +293,7 @@ export class Submitter {
       if (sent.length > 0) log.warn({ route: lane.routeId, message_class: lane.messageClass }, 'probe_sent');
       return;
     }
-    const deferred = await durably(pool, (sql) => deferProbe(sql, lane.routeId, reason));
+    const deferred = await durably(pool, 'probe put off', (sql) => deferProbe(sql, lane.routeId, reason));
     if (deferred) log.warn({ route: lane.routeId, reason }, 'probe_deferred');
   }
 

@@ -10,6 +10,7 @@ import {
   type Sql,
   type WorkerIdentity,
 } from '@sendledger/core/ledger';
+import { at } from '@sendledger/core/points';
 import pg from 'pg';
 import type { WorkerSettings } from './config.ts';
 import { startHealth } from './health.ts';
@@ -159,6 +160,7 @@ async function bringUp(
     degraded: () => (wakeUps.up === false ? 'Redis is down: working by polling' : null),
   });
   const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
+  await at('boot: registered');
   app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry });
   const { loops, rest } = app;
 

@@ -32,7 +32,7 @@ export async function cancelMessage(pool: pg.Pool, request: CancelRequest): Prom
 /** Sweeps one message whose cancellation is a committed fact, until there is nothing left to do. */
 export async function sweepCancelled(pool: pg.Pool, message: RowRef): Promise<CancelAnswer> {
   for (;;) {
-    const answer = await durably(pool, (sql) => cancelOnce(sql, message));
+    const answer = await durably(pool, 'cancel', (sql) => cancelOnce(sql, message));
     if (answer !== 'again') return answer;
   }
 }

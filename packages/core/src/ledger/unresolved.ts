@@ -152,6 +152,8 @@ export async function knownAccepted(
        and m.requested_at >= '${from.toISOString()}' and m.requested_at <= '${to.toISOString()}'
        and m.state in ('submitted', 'delivered', 'failed', 'expired') and m.cost_source = 'quote'
        and m.provider_txn_id is not null and m.correlation_result is null
+       -- What a provider holds stands in the report of the day for which it is held, and where it was cancelled there in none.
+       and m.held_by = 'us'
        and m.route_id in (select r.id from sendledger.route r where r.provider = $1 and r.account = $2)
      limit ${MOST_KNOWN}`,
     [account.provider, account.account],

@@ -15,7 +15,9 @@ interface Order {
   readonly nth: number;
 }
 
-const WROTE = `select coalesce(sum(t.n_tup_ins + t.n_tup_upd + t.n_tup_del), 0)::text as rows
+/** The counts may hold what the last transactions of the connection wrote; that this one wrote nothing its missing id says. */
+const WROTE = `select case when pg_current_xact_id_if_assigned() is null then '0'
+    else coalesce(sum(t.n_tup_ins + t.n_tup_upd + t.n_tup_del), 0)::text end as rows
   from pg_stat_xact_all_tables t where t.schemaname = 'sendledger'`;
 
 /** Connections whose last transaction wrote something: what follows its commit is an arrival, too. */
