@@ -6,22 +6,15 @@ import {
   lanesWithOpenSubmissions,
   type MarkedSubmission,
   markNext,
-  openReview,
   type SubmissionOutcome,
   whyNotSending,
 } from '@sendledger/core/ledger';
 import { type Adapter, type ClockReading, type Outcome, readClocks, startSendBudget } from '@sendledger/gateway';
-import {
-  type AppContext,
-  Batcher,
-  Counter,
-  Histogram,
-  maskRecipient,
-  type Round,
-  type RouteLimiter,
-} from '@sendledger/worker';
+import { type AppContext, Batcher, type Round, type RouteLimiter } from '@sendledger/worker';
 import { buildRequest } from './build-request.ts';
 import { type JudgePolicy, judgeOutcome } from './judge-outcome.ts';
+import { openReviews, reviewsOf } from './outcome-reviews.ts';
+import { logOutcome, SubmitMetrics } from './submit-metrics.ts';
 import { writeOutcomes } from './write-outcomes.ts';
 
 export interface SubmitPolicy extends JudgePolicy {
@@ -49,11 +42,6 @@ const ACCOUNT_DEADLINE_MS = 10_000;
 /** A free call that says nothing puts off so many probes; then one message is sent, since the call itself may be what is broken. */
 const PROBES_PUT_OFF = 3;
 
-function attemptsOf(submission: MarkedSubmission, row: SubmissionOutcome['rows'][number]): number {
-  const before = submission.rows.find((one) => one.id === row.id)?.attemptCount ?? 0;
-  return before + (row.countsAsAttempt ? 1 : 0);
-}
-
 /** How old the mark may be when the first byte leaves: never past the end of a window or of what the message is worth. */
 function budgetMs({ notAfter, requestedAt }: MarkedSubmission, policy: SubmitPolicy): number {
   return Math.min(policy.sendBudgetMs, notAfter.getTime() - requestedAt.getTime());
@@ -78,10 +66,7 @@ export class Submitter {
   readonly #held = new Set<number>();
   /** Places that marks on their way may fill. */
   #asking = 0;
-  readonly #outcomes: Counter<'message_class' | 'outcome'>;
-  readonly #seconds: Histogram<'message_class' | 'outcome'>;
-  readonly #retries: Counter<'message_class' | 'reason'>;
-  readonly #attempts: Histogram<'message_class' | 'state'>;
+  readonly #metrics: SubmitMetrics;
   readonly #limiter: RouteLimiter;
   /** Lanes that wait for a token. */
   readonly #waiting = new Map<string, NodeJS.Timeout>();
@@ -104,32 +89,7 @@ export class Submitter {
     this.#limiter = limiter;
     this.#adapterFor = adapterFor;
     this.#policy = policy;
-    this.#outcomes = new Counter({
-      name: 'sendledger_submissions_total',
-      help: 'Requests by what became of them.',
-      labelNames: ['message_class', 'outcome'],
-      registers: [context.registry],
-    });
-    this.#retries = new Counter({
-      name: 'sendledger_retries_total',
-      help: 'Messages that are tried again, by why; only refusals of the message itself use up a try.',
-      labelNames: ['message_class', 'reason'],
-      registers: [context.registry],
-    });
-    this.#attempts = new Histogram({
-      name: 'sendledger_message_attempts',
-      help: 'Tries of a message when it left the queue, by what it became.',
-      labelNames: ['message_class', 'state'],
-      buckets: [0, 1, 2, 3, 5, 8],
-      registers: [context.registry],
-    });
-    this.#seconds = new Histogram({
-      name: 'sendledger_submit_seconds',
-      help: 'From the mark to the outcome, in seconds.',
-      labelNames: ['message_class', 'outcome'],
-      buckets: [0.01, 0.05, 0.1, 0.5, 1, 5, 15, 45, 90],
-      registers: [context.registry],
-    });
+    this.#metrics = new SubmitMetrics(context.registry);
   }
 
   /**
@@ -394,16 +354,9 @@ export class Submitter {
     }
     const judged = judgeOutcome(submission, outcome, this.#policy, Date.now());
     await this.#batcher(submission).add(judged);
-    await this.#review(submission, outcome, judged);
-    const labels = { message_class: submission.messageClass, outcome: judged.state };
-    this.#outcomes.inc(labels);
-    for (const row of judged.rows) {
-      const { messageClass } = submission;
-      if (row.to === 'retry') this.#retries.inc({ message_class: messageClass, reason: row.reason ?? 'none' });
-      else this.#attempts.observe({ message_class: messageClass, state: row.to }, attemptsOf(submission, row));
-    }
-    this.#seconds.observe(labels, (Date.now() - startedMs) / 1000);
-    this.#log(submission, judged);
+    await openReviews(this.#context, reviewsOf(submission, outcome, judged));
+    this.#metrics.observe(submission, judged, (Date.now() - startedMs) / 1_000);
+    logOutcome(this.#context.log, submission, judged);
   }
 
   #batcher({ routeId, messageClass }: MarkedSubmission): Batcher<SubmissionOutcome> {
@@ -425,72 +378,5 @@ export class Submitter {
     );
     this.#batchers.set(lane, batcher);
     return batcher;
-  }
-
-  /** What an outcome shows that only a person can settle. */
-  async #review(submission: MarkedSubmission, outcome: Outcome, judged: SubmissionOutcome): Promise<void> {
-    const about = { routeId: submission.routeId, submission };
-    const items = [];
-    if (outcome.kind === 'accepted' && outcome.strangers.length > 0)
-      items.push({
-        kind: 'stranger_in_reply',
-        subject: `submission ${submission.id}`,
-        evidence: { numbers: outcome.strangers.length },
-      });
-    if (outcome.kind === 'ambiguous' && outcome.unmappedCode !== null)
-      items.push({
-        kind: 'unmapped_code',
-        once: true,
-        subject: `route ${submission.routeId} code ${outcome.unmappedCode}`,
-        evidence: { code: outcome.unmappedCode, reason: outcome.reply.reason, first_submission: submission.id },
-      });
-    if (outcome.kind === 'refused' && outcome.scope === 'permanent' && outcome.reply.httpStatus === null)
-      items.push({
-        kind: 'not_buildable',
-        subject: `submission ${submission.id}`,
-        evidence: { reason: outcome.reply.reason },
-      });
-    if (outcome.kind === 'refused' && outcome.scope === 'account')
-      items.push({
-        kind: 'account_refused',
-        subject: `route ${submission.routeId} code ${outcome.reply.statusCode}`,
-        evidence: { code: outcome.reply.statusCode, reason: outcome.reply.reason },
-      });
-    for (const row of judged.rows)
-      if (row.reason === 'attempts_exhausted')
-        items.push({
-          kind: 'attempts_exhausted',
-          subject: `message ${row.id}`,
-          message: { id: row.id, createdAt: row.createdAt },
-          evidence: { cause: row.cause, remedy: 'replay it once the provider takes it again, if it is still wanted' },
-        });
-    for (const item of items) {
-      try {
-        await durably(this.#context.pool, (sql) => openReview(sql, { ...about, ...item }));
-      } catch (err) {
-        this.#context.log.warn({ err, kind: item.kind }, 'review_not_opened');
-      }
-    }
-  }
-
-  #log(submission: MarkedSubmission, judged: SubmissionOutcome): void {
-    const rows = new Map(submission.rows.map((row) => [row.id, row]));
-    for (const row of judged.rows) {
-      const source = rows.get(row.id);
-      if (source === undefined) continue;
-      this.#context.log.info(
-        {
-          attempt_key: source.attemptKey,
-          recipient: maskRecipient(source.recipient),
-          submission: submission.id,
-          outcome: judged.state,
-          state: row.to,
-          reason: row.reason,
-          provider_txn_id: judged.providerTxnId,
-          status_code: judged.statusCode,
-        },
-        'submitted',
-      );
-    }
   }
 }
