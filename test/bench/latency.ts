@@ -20,6 +20,8 @@ const ROWS_A_TRANSACTION = 1_000;
 /** Connections of one of our submit workers, and so requests that it has on the wire. */
 const IN_FLIGHT_A_WORKER = 32;
 const SETTLE_MS = 1_500;
+const ARRIVE_WITHIN_MS = 30_000;
+const LOOK_AGAIN_MS = 500;
 
 /** One that sends codes, with and without promotions beside them. */
 interface Contestant {
@@ -86,12 +88,17 @@ export async function benchLatency(options: BenchOptions, cleanup: Cleanup): Pro
   const leave = await Promise.all(all.map((one) => one.begin(false)));
   for (const one of all) await atPace(everyMs, WARM_UP, () => one.code());
   // Each at its own moment, a third of the pause after the one before.
+  const idleFrom = (await books.summary()).accepted;
   const turns = all.map(async (one, n) => {
     await pause((n * everyMs) / all.length);
     one.idle.push(...(await atPace(everyMs, codes, () => one.code())));
   });
   await Promise.all(turns);
-  await pause(SETTLE_MS);
+  await untilArrived(
+    books,
+    idleFrom,
+    all.flatMap((one) => one.idle),
+  );
   for (const end of leave) await end();
   for (let round = 0; round < rounds; round++)
     for (const one of all) {
@@ -101,32 +108,30 @@ export async function benchLatency(options: BenchOptions, cleanup: Cleanup): Pro
       const end = await one.begin(true);
       await atPace(everyMs, WARM_UP, () => one.code());
       const before = { accepted: (await books.summary()).accepted, at: performance.now() };
-      one.loaded.push(...(await atPace(everyMs, Math.ceil(codes / rounds), () => one.code())));
+      const sent = await atPace(everyMs, Math.ceil(codes / rounds), () => one.code());
+      one.loaded.push(...sent);
       one.drained.messages += (await books.summary()).accepted - before.accepted;
       one.drained.ms += performance.now() - before.at;
+      await untilArrived(books, before.accepted, sent);
       await end();
       if (one !== us) fleet.goOn();
       await pause(SETTLE_MS);
     }
   await untilLeft(pool, 'otp', 120_000);
-  const arrivals = new Map((await books.accepted()).map(({ mobile, atMs }) => [mobile, atMs]));
+  const arrivals = new Map((await books.accepted()).map(({ mobile, atMs }) => [mobile, [atMs]]));
   const { duplicates } = await books.summary();
   const machine = await machineOf(pool, redisUrl, loadBefore);
   await fleet.stop();
 
+  const missing = (committed: readonly Committed[]) => committed.filter(({ mobile }) => !arrivals.has(mobile)).length;
   const spread = (committed: readonly Committed[]) =>
-    spreadOf(
-      committed.map(({ mobile, atMs }) => {
-        const arrived = arrivals.get(mobile);
-        if (arrived === undefined) throw new Error('a code never arrived');
-        return arrived - atMs;
-      }),
-    );
+    spreadOf(committed.flatMap(({ mobile, atMs }) => (arrivals.get(mobile) ?? []).map((arrived) => arrived - atMs)));
   const spreads = all.map((one) => ({
     name: one.name,
     idle: spread(one.idle),
     loaded: spread(one.loaded),
     drained: one.drained,
+    missing: missing([...one.idle, ...one.loaded]),
   }));
   const [ours, graphile, boss] = spreads;
   if (ours === undefined || graphile === undefined || boss === undefined) throw new Error('a contestant is missing');
@@ -139,8 +144,19 @@ export async function benchLatency(options: BenchOptions, cleanup: Cleanup): Pro
     tables: [
       {
         title: 'ms from the return of COMMIT to the whole request at the provider',
-        head: ['', 'codes', 'idle p50', 'p99', 'max', 'beside promotions p50', 'p99', 'max', 'drained a second'],
-        rows: spreads.map(({ name, idle, loaded, drained }) => [
+        head: [
+          '',
+          'codes',
+          'idle p50',
+          'p99',
+          'max',
+          'beside promotions p50',
+          'p99',
+          'max',
+          'drained a second',
+          'never arrived',
+        ],
+        rows: spreads.map(({ name, idle, loaded, drained, missing }) => [
           name,
           idle.samples + loaded.samples,
           idle.p50,
@@ -150,6 +166,7 @@ export async function benchLatency(options: BenchOptions, cleanup: Cleanup): Pro
           loaded.p99,
           loaded.max,
           Math.round((drained.messages * 1_000) / drained.ms),
+          missing,
         ]),
       },
       {
@@ -174,9 +191,18 @@ export async function benchLatency(options: BenchOptions, cleanup: Cleanup): Pro
         measured: ours.loaded.p99 / graphile.loaded.p99,
         atMost: 2.5,
       },
+      { what: 'never arrived', measured: ours.missing, atMost: 0 },
       { what: 'sent twice', measured: duplicates, atMost: 0 },
     ],
   };
+}
+
+/** A worker is not ended while it has a code in its hands; what has not come after a while never will. */
+async function untilArrived(books: ProviderBooks, after: number, committed: readonly Committed[]): Promise<void> {
+  for (const until = performance.now() + ARRIVE_WITHIN_MS; performance.now() < until; await pause(LOOK_AGAIN_MS)) {
+    const arrived = new Set((await books.accepted(after)).map(({ mobile }) => mobile));
+    if (committed.every(({ mobile }) => arrived.has(mobile))) return;
+  }
 }
 
 const nothingYet = () => ({ idle: [], loaded: [], drained: { messages: 0, ms: 0 } });
