@@ -4,7 +4,7 @@ import { spreadOf } from '../percentiles.ts';
 import { median } from '../ratios.ts';
 import { type Bar, say, type Table } from '../report.ts';
 import type { Services } from '../services.ts';
-import { BenchLane, type Claimed } from './lane.ts';
+import { BenchLane, type Claimed, sayRound } from './lane.ts';
 import { makeMonths, seedHistory } from './seed.ts';
 
 const ROWS_A_CLAIM = 100;
@@ -32,10 +32,11 @@ export async function claimBesideHistory(
     ledgers.push({ rows, lane, rounds: [] });
   }
   for (let round = 0; round < options.rounds; round++)
-    for (const { lane, rounds } of ledgers) {
+    for (const { rows, lane, rounds } of ledgers) {
       const claims: Claimed[] = [];
       for (let n = 0; n < CLAIMS_A_ROUND; n++) claims.push(await turn(lane));
       rounds.push(claims);
+      sayRound(round, `a past of ${rows}`, claims);
     }
 
   const p50s = (ledger: { rounds: Claimed[][] }) =>

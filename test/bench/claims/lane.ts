@@ -5,6 +5,8 @@ import { LaneHints } from '../../../apps/claim/src/lane-hints.ts';
 import type { Cleanup } from '../../../apps/demo/src/cleanup.ts';
 import { buffersOf, withoutAutovacuum } from '../buffers.ts';
 import { furnish } from '../house.ts';
+import { spreadOf } from '../percentiles.ts';
+import { say } from '../report.ts';
 import type { Database } from '../services.ts';
 import { workerPool } from '../worker-pool.ts';
 import { deliverClaimed, seedWaiting } from './seed.ts';
@@ -78,4 +80,10 @@ export class BenchLane {
   async refill(rows: number, tenants: readonly string[]): Promise<void> {
     await seedWaiting(this.pool, this, rows, tenants, 0);
   }
+}
+
+export function sayRound(round: number, who: string, claims: readonly Claimed[]): void {
+  const { p50, max } = spreadOf(claims.map(({ ms }) => ms));
+  const buffers = spreadOf(claims.map((claimed) => claimed.buffers)).p50;
+  say(`round ${round + 1}, ${who}: p50 ${p50.toFixed(1)} ms, max ${max.toFixed(1)} ms, ${buffers} buffers`);
 }

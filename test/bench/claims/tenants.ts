@@ -4,7 +4,7 @@ import { spreadOf } from '../percentiles.ts';
 import { median } from '../ratios.ts';
 import { type Bar, say, type Table } from '../report.ts';
 import type { Services } from '../services.ts';
-import { BenchLane, type Claimed } from './lane.ts';
+import { BenchLane, type Claimed, sayRound } from './lane.ts';
 import { seedWaiting } from './seed.ts';
 
 const ROWS_A_CLAIM = 500;
@@ -44,7 +44,9 @@ export async function claimAmongTenants(
       const claims: Claimed[] = [];
       for (let n = 0; n < CLAIMS_A_ROUND; n++) claims.push(await lane.claim(ROWS_A_CLAIM, hinted));
       contestant.unserved += unserved(claims, tenants);
-      if (round >= 0) rounds.push(claims);
+      if (round < 0) continue;
+      rounds.push(claims);
+      sayRound(round, `${tenants} tenants, ${hinted ? 'with the hint' : 'from the start'}`, claims);
     }
 
   const alone = (hinted: boolean) => lanes.find((one) => one.tenants === 1 && one.hinted === hinted);
