@@ -25,7 +25,7 @@ const SIZES = [
  */
 export async function benchEnqueue(options: BenchOptions, cleanup: Cleanup): Promise<BenchResult> {
   const loadBefore = loadNow();
-  const services = await startServices(cleanup, 'any');
+  const services = await startServices(cleanup, 'any', options);
   const database = await services.database();
   const { pool } = database;
   await furnish(pool, { maxBatch: 500, submitWorkers: 1 });

@@ -32,7 +32,7 @@ import { type Database, ENVIRONMENT, startServices } from './services.ts';
 const FLIGHT = 500;
 const LEASE_MS = 600_000;
 
-interface Life {
+export interface Life {
   /** Messages a second, stages one after the other. */
   readonly rate: number;
   /** Microseconds of processor time a message, ours and the database's. */
@@ -49,7 +49,7 @@ interface Life {
  */
 export async function benchLife(options: BenchOptions, cleanup: Cleanup): Promise<BenchResult> {
   const loadBefore = loadNow();
-  const services = await startServices(cleanup, 'any');
+  const services = await startServices(cleanup, 'any', options);
   const database = await services.database();
   const cpu = await cpuMicros(database.pool);
   const peers = [await startPgBoss(database.url), await startGraphile(database.url)];

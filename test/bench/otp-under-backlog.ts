@@ -23,7 +23,7 @@ const LEAVE_WITHIN_MS = 120_000;
 /** FC-42: tenant A queues a campaign, tenant B sends a code a second. */
 export async function benchOtpUnderBacklog(options: BenchOptions, cleanup: Cleanup): Promise<BenchResult> {
   const loadBefore = loadNow();
-  const services = await startServices(cleanup, 'any');
+  const services = await startServices(cleanup, 'any', options);
   const variants = options.variant === 'both' ? (['open', 'limited'] as const) : [options.variant];
   const tables: Table[] = [];
   const bars: Bar[] = [];
@@ -58,7 +58,7 @@ async function measure(
   const routeId = await furnish(database.pool, { maxBatch: batch, submitWorkers, bounds });
   const campaign = { routeId, messageClass: 'promotional' } as const;
   const redisUrl = services.redis.url;
-  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs }, cleanup);
+  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs, profile: options.profile }, cleanup);
   const books = new ProviderBooks(fleet.simulatorUrl);
   const intake = new Intake(database.pool, redisUrl, cleanup);
   const codes = Math.ceil((seconds * 1_000) / everyMs);

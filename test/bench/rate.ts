@@ -16,13 +16,13 @@ const LOOK_AGAIN_MS = 100;
 export async function benchRate(options: BenchOptions, cleanup: Cleanup): Promise<BenchResult> {
   const { rate, seconds, submitWorkers, latencyMs } = options;
   const loadBefore = loadNow();
-  const services = await startServices(cleanup, 'private');
+  const services = await startServices(cleanup, 'private', options);
   const database = await services.database();
   const machine = await machineOf(database.pool, services.redis.url, loadBefore);
   const bounds = { rate: String(rate), burstSeconds: String(BURST_SECONDS) };
   await furnish(database.pool, { maxBatch: 1, submitWorkers, bounds });
   const redisUrl = services.redis.url;
-  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs }, cleanup);
+  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs, profile: options.profile }, cleanup);
   const books = new ProviderBooks(fleet.simulatorUrl);
   // More than can leave in both phases: a queue that runs dry would look like a limit that is kept.
   await new Intake(database.pool, redisUrl, cleanup).promotions(rate * (seconds * 2 + 30), false);

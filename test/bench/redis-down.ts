@@ -28,12 +28,12 @@ interface Phase {
 export async function benchRedisDown(options: BenchOptions, cleanup: Cleanup): Promise<BenchResult> {
   const { submitWorkers, latencyMs, seconds, outageSeconds, intakePerSecond } = options;
   const loadBefore = loadNow();
-  const services = await startServices(cleanup, 'private');
+  const services = await startServices(cleanup, 'private', options);
   const database = await services.database();
   const machine = await machineOf(database.pool, services.redis.url, loadBefore);
   await furnish(database.pool, { maxBatch: 1, submitWorkers });
   const redisUrl = services.redis.url;
-  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs }, cleanup);
+  const fleet = await startFleet({ database, redisUrl, submitWorkers, latencyMs, profile: options.profile }, cleanup);
   const books = new ProviderBooks(fleet.simulatorUrl);
   const intake = new Intake(database.pool, redisUrl, cleanup);
   const everyMs = 1_000 / intakePerSecond;

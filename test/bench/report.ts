@@ -35,6 +35,7 @@ export const met = (bar: Bar) =>
 
 export const missed = (result: BenchResult) => result.bars.filter((bar) => !met(bar));
 
+/** @param json whether standard output is kept for the JSON object that follows */
 export function present(result: BenchResult, json: boolean): void {
   const out = json ? say : (line: string) => process.stdout.write(`${line}\n`);
   const { machine } = result;
@@ -49,11 +50,11 @@ export function present(result: BenchResult, json: boolean): void {
   }
   out('');
   for (const bar of result.bars) {
-    const bound = bar.atMost === undefined ? `at least ${bar.atLeast}` : `at most ${bar.atMost}`;
-    out(`${met(bar) ? 'met   ' : 'MISSED'}  ${bar.what}: ${rounded(bar.measured)}, ${bound}`);
+    out(`${met(bar) ? 'met   ' : 'MISSED'}  ${bar.what}: ${rounded(bar.measured)}, ${boundOf(bar)}`);
   }
-  if (json) process.stdout.write(`${JSON.stringify(result)}\n`);
 }
+
+export const boundOf = (bar: Bar) => (bar.atMost === undefined ? `at least ${bar.atLeast}` : `at most ${bar.atMost}`);
 
 /** The first column to the left, figures to the right. */
 function columns(rows: readonly (readonly (string | number)[])[]): string[] {
@@ -64,7 +65,8 @@ function columns(rows: readonly (readonly (string | number)[])[]): string[] {
   );
 }
 
-function rounded(value: number): string {
+/** For people: two digits behind the point where they matter. */
+export function rounded(value: number): string {
   if (!Number.isFinite(value)) return '-';
   return Number.isInteger(value) ? String(value) : value.toFixed(value < 10 ? 2 : 1);
 }

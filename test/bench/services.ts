@@ -3,6 +3,7 @@ import { migrate } from '@sendledger/core/schema';
 import { createDatabase, dropDatabase, type LocalRedis, startPostgres, startRedis, urlFor } from '@sendledger/local';
 import pg from 'pg';
 import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
+import { COUNTS_STATEMENTS, keepStatements } from './statements.ts';
 
 export const ENVIRONMENT = 'bench';
 
@@ -24,10 +25,21 @@ export interface Database {
  * Finds or starts Postgres and Redis.
  *
  * @param redis `private`: a server of our own, which may be killed
+ * @param options where profiles are wanted, the statements that took longest are written there too
+ * @param settings of a Postgres that is started here; a given one keeps its own
  */
-export async function startServices(cleanup: Cleanup, redis: 'any' | 'private'): Promise<Services> {
-  const postgres = await startPostgres();
+export async function startServices(
+  cleanup: Cleanup,
+  redis: 'any' | 'private',
+  options: { readonly profile: string | null },
+  settings: Record<string, string> = {},
+): Promise<Services> {
+  const postgres = await startPostgres({
+    settings: { ...settings, ...(options.profile === null ? {} : COUNTS_STATEMENTS) },
+  });
   cleanup.add('stop Postgres', () => postgres.stop());
+  // Undone just before the server stops, when all has been measured.
+  if (options.profile !== null) await keepStatements(postgres, options.profile, cleanup);
   const found = await startRedis(redis === 'private' ? { only: 'private' } : {});
   cleanup.add('stop Redis', () => found.stop());
   return {
