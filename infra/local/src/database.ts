@@ -32,9 +32,8 @@ export async function createDatabase(
   name: string,
   options: { template?: string } = {},
 ): Promise<void> {
+  const template = options.template === undefined ? '' : ` template ${pg.escapeIdentifier(options.template)}`;
   await withClient(adminUrl, async (client) => {
-    const from = options.template;
-    const template = from === undefined ? '' : ` template ${pg.escapeIdentifier(from)}${await copying(client)}`;
     for (let attempt = 1; ; attempt++) {
       try {
         await client.query(`create database ${pg.escapeIdentifier(name)}${template}`);
@@ -46,20 +45,6 @@ export async function createDatabase(
       }
     }
   });
-}
-
-/**
- * A server that flushes nothing is a test's own, and copies files for a fifth of what it costs to write every page of them to the log:
- * the checkpoints of that strategy, for which the log is the default, are next to nothing there.
- */
-async function copying(client: pg.Client): Promise<string> {
-  const { rows } = await client.query<{ fsync: string }>('show fsync');
-  if (rows[0]?.fsync !== 'off') return '';
-  // Known from 18 on, where the platform copies within the kernel.
-  return client.query(`set file_copy_method = 'clone'`).then(
-    () => ' strategy file_copy',
-    () => '',
-  );
 }
 
 /** How long sessions may take to leave by themselves. */

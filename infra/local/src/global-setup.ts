@@ -4,9 +4,6 @@ import './provided-context.ts';
 import { startPostgres } from './postgres.ts';
 import { createTemplate, dropTemplate } from './template.ts';
 
-/** Nobody cuts the power of this server: tests that do start one of their own. What a commit waits for is left as it is. */
-const FLUSHES_NOTHING = { fsync: 'off', full_page_writes: 'off' };
-
 /** What vitest calls before all tests; the function it answers is called after them. */
 export type GlobalSetup = (project: Pick<TestProject, 'provide'>) => Promise<() => Promise<void>>;
 
@@ -25,7 +22,7 @@ export function setup(
   options: { settings?: Record<string, string> } = {},
 ): GlobalSetup {
   return async (project) => {
-    const postgres = await startPostgres({ ...options, settings: { ...FLUSHES_NOTHING, ...options.settings } });
+    const postgres = await startPostgres(options);
     const template = `sendledger_template_${randomBytes(4).toString('hex')}`;
     try {
       await createTemplate(postgres.url, template, migrate);
