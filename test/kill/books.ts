@@ -21,6 +21,8 @@ interface BookRow {
   readonly isCurrent: boolean;
   readonly correlation: string | null;
   readonly providerTxnId: string | null;
+  /** The resolver found its request in a report, by this row or by another of it. */
+  readonly isFound: boolean;
   /** Its end is not the end of its message: the fallback is not taken yet. */
   readonly hasWayLeft: boolean;
 }
@@ -48,7 +50,9 @@ export async function readBooks(fleet: Fleet, messages: CellMessages): Promise<R
        m.on_proven_absent = 'stop' as "stopsWhenAbsent", m.business_key as "businessKey",
        exists (select from sendledger.message_key k where k.tenant_id = m.tenant_id and k.business_key = m.business_key
          and k.message_id = m.id and k.message_created_at = m.created_at) as "isCurrent",
-       m.correlation_result::text as correlation, m.provider_txn_id as "providerTxnId", m.fallback_step is not null and m.state in ('rejected', 'failed') as "hasWayLeft"
+       m.correlation_result::text as correlation, m.provider_txn_id as "providerTxnId",
+       exists (select from sendledger.outbound_message o where o.submission_id = m.submission_id and o.correlation_result = 'matched') as "isFound",
+       m.fallback_step is not null and m.state in ('rejected', 'failed') as "hasWayLeft"
      from sendledger.outbound_message m where m.recipient like $1 order by m.id`,
     [messages.numbersLike],
   );
@@ -158,7 +162,7 @@ function faultsOfMoney(fleet: Fleet, all: readonly BookRow[], lost: LostTimeline
 /** A reply of a lost timeline is evidence of nothing here: its row went another way since. What the resolver finds is. */
 function faultsOfEvidence(all: readonly BookRow[], lost: LostTimeline): string[] {
   return all
-    .filter((row) => row.providerTxnId !== null && lost.txnIds.has(row.providerTxnId) && row.correlation !== 'matched')
+    .filter((row) => row.providerTxnId !== null && lost.txnIds.has(row.providerTxnId) && !row.isFound)
     .map((row) => `message ${row.id} (${row.state}) carries the reply of a lost timeline: ${row.providerTxnId}`);
 }
 

@@ -98,10 +98,13 @@ export function allCells(): Cell[] {
       }
   // What only some messages come to, with both actions.
   ASIDE.forEach((point, place) => {
-    add(cellOf(point, 'kill', 'up', 'up', turning(PROVIDERS, place >> 1)));
-    add(
-      cellOf(point, 'stop', ...turning(ASIDE_WORLDS, place >> 1), turning(PROVIDERS, (place >> 1) + (place & 1) + 1)),
-    );
+    // What was refused has no receipt that could be pushed.
+    const providers = PROVIDERS.filter((state) => point.prelude !== 'receipts are pushed' || state !== 'refuses');
+    const turn = place >> 1;
+    add(cellOf(point, 'kill', 'up', 'up', turning(providers, turn)));
+    add(cellOf(point, 'stop', ...turning(ASIDE_WORLDS, turn), turning(providers, turn + (place & 1) + 1)));
+    if (nobodyComes(point, 'refuses') !== null)
+      for (const action of ACTIONS) add(cellOf(point, action, 'up', 'up', 'refuses'));
   });
   // A process that stands still while its database is restored.
   CORE.filter((point) => HELD_OF_A_LOST_TIMELINE.has(point.name)).forEach((point, i) => {
@@ -178,9 +181,14 @@ function cellOf(
     postgres,
     provider,
     seconds: secondsOf(point, postgres, provider),
-    mustNotCome:
-      point.name.startsWith('match:') && provider === 'refuses' ? 'what was refused has no record to be matched' : null,
+    mustNotCome: nobodyComes(point, provider),
   };
+}
+
+function nobodyComes(point: Point, provider: ProviderState): string | null {
+  return point.name.startsWith('match:') && provider === 'refuses'
+    ? 'what was refused has no record to be matched'
+    : null;
 }
 
 /** As measured on two cores that had other work, too; leases and restarts are most of it. */

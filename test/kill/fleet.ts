@@ -63,7 +63,7 @@ const SETTINGS = {
 /** Nothing is judged by it: it ends what would never begin. */
 const WARM_WITHIN_MS = 90_000;
 /** A machine too busy for leases of a second teaches no clock; then more is sent. */
-const WARM_AGAIN_MS = 5_000;
+const WARM_AGAIN_MS = 8_000;
 
 /** Two of each: what one leaves behind is found by the other. */
 const APPS: readonly AppName[] = ['claim', 'claim', 'submit', 'submit', 'reconcile', 'reconcile'];
@@ -180,7 +180,10 @@ export class Fleet {
     return fleet;
   }
 
-  /** Absence can be proven only where the provider's clock is known, by each route from messages of its own. */
+  /**
+   * Absence can be proven only where the provider's clock is known, by each route from messages of its own. What is on its way when a
+   * database is copied would be sent again.
+   */
   async #warmUp(): Promise<void> {
     const until = performance.now() + WARM_WITHIN_MS;
     for (;;) {
@@ -189,7 +192,8 @@ export class Fleet {
       for (const again = performance.now() + WARM_AGAIN_MS; performance.now() < again; await sleep(50)) {
         const [known] = await rows<{ all: boolean }>(
           this.pool,
-          'select bool_and(r.clock_pairs >= 2) as all from sendledger.route r',
+          `select bool_and(r.clock_pairs >= 2) and not exists (select from sendledger.outbound_message m
+             where m.state in ('pending', 'claimed', 'retry', 'submitted', 'unknown')) as all from sendledger.route r`,
         );
         if (known?.all === true) return;
       }

@@ -32,8 +32,6 @@ const SETTLES_WITHIN_MS = 90_000;
 const MOST_ARRIVALS = 2;
 /** Past every lease of the moment at which the process was stopped. */
 const SLEEP_MS = Math.max(CLAIM_LEASE_MS, REQUEST_LEASE_MS) + 250;
-/** One-time passwords and the others are marked apart. */
-const MARKS_OF_BOTH_LANES = 2;
 /** For a process that wakes up with the outcome of a lost timeline, to say what became of it. */
 const SPEAKS_WITHIN_MS = 5_000;
 
@@ -180,12 +178,12 @@ class CellRun {
   }
 
   /**
-   * The other marks what the sleeper had marked: the same submissions, under other tokens. While it stands behind the marks of both lanes,
-   * the sleeper wakes up with what it knows of its own.
+   * The other marks what the sleeper had marked: the same submissions, under other tokens. While it stands behind a request that it has
+   * made, the sleeper wakes up with what it knows of its own.
    */
   async #wakeInAnotherTimeline(sleeper: Arrival): Promise<void> {
     const { orders, pool, logFolder } = this.#fleet;
-    const order = await orders.give('mark: after commit', MARKS_OF_BOTH_LANES);
+    const order = await orders.give('request: after its last byte');
     for (const worker of this.#fleet.workersOf('submit')) if (worker.pid !== sleeper.pid) worker.signal('SIGCONT');
     const other = await orders.arrival(order, performance.now() + ARRIVES_WITHIN_MS);
     if (other === null) throw new Error('nobody marks what the restored database holds');
