@@ -13,7 +13,7 @@ import { median } from './ratios.ts';
 import { say, type Table } from './report.ts';
 
 const AT_ONCE = 64;
-const REQUESTS = 2_000;
+const MOST_REQUESTS = 2_000;
 const PATH = '/SMSApi/send';
 const TYPE = { 'content-type': 'application/x-www-form-urlencoded' };
 const HEADERS = { accept: 'application/json', 'user-agent': 'sendledger', ...TYPE };
@@ -32,11 +32,12 @@ export async function clientCosts(options: BenchOptions, cleanup: Cleanup): Prom
   const simulator = await startSimulator(folder, '0', null);
   cleanup.add('stop the simulator', () => simulator.stop(5_000));
   const all = clientsOf(simulator.url);
+  const requests = Math.min(MOST_REQUESTS, options.messages);
   const costs = new Map<string, number[]>();
   // The first round compiles.
   for (let round = -1; round < options.rounds; round++)
     for (const client of all) {
-      const us = await costOf(client, round < 0 ? REQUESTS / 4 : REQUESTS, (round + 1) * REQUESTS);
+      const us = await costOf(client, round < 0 ? requests / 4 : requests, (round + 1) * requests);
       if (round < 0) continue;
       costs.set(client.name, [...(costs.get(client.name) ?? []), us]);
       say(`round ${round + 1}, ${client.name}: ${Math.round(us)} us`);
