@@ -12,7 +12,7 @@ import { POINTS } from './points.ts';
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
 
-/** The points as they stand in the code of apps and packages: `at('…')`, and both sides of `durably(pool, '…', …)`. */
+/** The points as they stand in the code of apps and packages: `at('…')`, and both sides of `durably(pool, '…', …)` and `atOnce(…)`. */
 function pointsInSources(): string[] {
   const sources = globSync('{packages,apps}/*/src/**/*.ts', { cwd: root }).map((path) =>
     readFileSync(join(root, path), 'utf8'),
@@ -22,7 +22,7 @@ function pointsInSources(): string[] {
     ...(source.includes("from '@sendledger/core/points'") ? [...source.matchAll(/\bat\('([^']+)'/g)] : []).map(
       ([, name]) => `${name}`,
     ),
-    ...[...source.matchAll(/\bdurably\(\s*[\w.#]+,\s*'([^']+)'/g)].flatMap(([, name]) => [
+    ...[...source.matchAll(/\b(?:durably|atOnce)\(\s*[\w.#]+,\s*'([^']+)'/g)].flatMap(([, name]) => [
       `${name}: before commit`,
       `${name}: after commit`,
     ]),
