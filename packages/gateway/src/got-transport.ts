@@ -3,7 +3,7 @@ import https from 'node:https';
 import { isIP, type LookupFunction, type Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { at } from '@sendledger/core/points';
-import got, { type RequestFunction, TimeoutError } from 'got';
+import got, { type Got, type RequestFunction, TimeoutError } from 'got';
 import type { SendBudget } from './send-budget.ts';
 import type {
   Phase,
@@ -97,8 +97,20 @@ export function createGotTransport(options: GotTransportOptions = {}): Transport
   const maxBodyBytes = options.maxBodyBytes ?? DEFAULT_MAX_BODY_BYTES;
   const keepAlive = options.keepAlive ?? false;
   const agent = { http: new http.Agent({ keepAlive }), https: new https.Agent({ keepAlive }) };
+  // Merged once: got checks each of its options for every request that names them.
+  const client = got.extend({
+    retry: { limit: 0 },
+    followRedirect: false,
+    throwHttpErrors: false,
+    http2: false,
+    decompress: true,
+    timeout: { ...timeouts },
+    agent,
+    ...(options.ca === undefined ? {} : { https: { certificateAuthority: options.ca } }),
+    ...(options.lookup === undefined ? {} : { dnsLookup: options.lookup }),
+  });
   return {
-    post: (request) => post(request, { timeouts, maxBodyBytes, agent, ca: options.ca, lookup: options.lookup }),
+    post: (request) => post(request, { client, totalMs: timeouts.request, maxBodyBytes }),
     close: () => {
       agent.http.destroy();
       agent.https.destroy();
@@ -107,11 +119,10 @@ export function createGotTransport(options: GotTransportOptions = {}): Transport
 }
 
 interface Setup {
-  readonly timeouts: TransportTimeouts;
+  readonly client: Got;
+  /** The hard deadline of a request, ms. */
+  readonly totalMs: number;
   readonly maxBodyBytes: number;
-  readonly agent: { readonly http: http.Agent; readonly https: https.Agent };
-  readonly ca: string | undefined;
-  readonly lookup: LookupFunction | undefined;
 }
 
 function post(request: TransportRequest, setup: Setup): Promise<TransportReply | TransportFailure> {
@@ -154,21 +165,12 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
       if (progress.phase !== 'reply') progress.phase = 'open';
       fail(null);
       abandon();
-    }, setup.timeouts.request + GRACE_MS);
+    }, setup.totalMs + GRACE_MS);
     try {
-      const stream = got.stream.post(request.url, {
+      const stream = setup.client.stream.post(request.url, {
         body: request.form.toString(),
         headers: { ...request.headers, 'content-type': 'application/x-www-form-urlencoded' },
-        retry: { limit: 0 },
-        followRedirect: false,
-        throwHttpErrors: false,
-        http2: false,
-        decompress: true,
-        timeout: { ...setup.timeouts },
-        agent: setup.agent,
         request: watchedRequest(progress, request.budget),
-        ...(setup.ca === undefined ? {} : { https: { certificateAuthority: setup.ca } }),
-        ...(setup.lookup === undefined ? {} : { dnsLookup: setup.lookup }),
         ...(request.signal === undefined ? {} : { signal: request.signal }),
       });
       abandon = () => stream.destroy();
