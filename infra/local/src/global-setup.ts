@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { TestProject } from 'vitest/node';
 import './provided-context.ts';
+import { memoryFolder } from './memory-folder.ts';
 import { startPostgres } from './postgres.ts';
 import { createTemplate, dropTemplate } from './template.ts';
 
@@ -22,7 +23,9 @@ export function setup(
   options: { settings?: Record<string, string> } = {},
 ): GlobalSetup {
   return async (project) => {
-    const postgres = await startPostgres(options);
+    // Nobody cuts the power of this server: tests that do start one of their own, on a disk.
+    const folder = await memoryFolder();
+    const postgres = await startPostgres({ ...options, ...(folder === null ? {} : { folder }) });
     const template = `sendledger_template_${randomBytes(4).toString('hex')}`;
     try {
       await createTemplate(postgres.url, template, migrate);

@@ -24,6 +24,8 @@ export interface PostgresOptions {
   only?: 'embedded';
   /** With `only`: the bin folder of another Postgres than the one that was brought along. */
   binDir?: string;
+  /** Where an embedded server keeps its data; default: the folder for temporary files. */
+  folder?: string;
 }
 
 export type { EmbeddedPostgres };
@@ -36,15 +38,19 @@ export type { EmbeddedPostgres };
 export function startPostgres(options: PostgresOptions & { only: 'embedded' }): Promise<EmbeddedPostgres>;
 export function startPostgres(options?: PostgresOptions): Promise<LocalPostgres>;
 export async function startPostgres(options: PostgresOptions = {}): Promise<LocalPostgres> {
-  if (options.only === 'embedded') return startEmbeddedPostgres(options.settings, options.binDir);
+  if (options.only === 'embedded') return startEmbeddedPostgres(options.settings, options.binDir, options.folder);
   const given = process.env.DATABASE_URL;
   if (given !== undefined && given !== '') {
     return { url: given, source: 'environment', dataDir: null, binDir: null, stop: async () => undefined };
   }
   const tried: string[] = [];
-  for (const start of [startEmbeddedPostgres, startPostgresContainer]) {
+  const starts = [
+    () => startEmbeddedPostgres(options.settings, undefined, options.folder),
+    () => startPostgresContainer(options.settings),
+  ];
+  for (const start of starts) {
     try {
-      return await start(options.settings ?? {});
+      return await start();
     } catch (error) {
       tried.push(reasonOf(error));
     }

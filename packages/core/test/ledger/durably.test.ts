@@ -32,6 +32,15 @@ describe('synchronous_commit inside durably()', () => {
           { value: byDefault },
         ]);
         expect(await setting(pool)).toEqual([{ value: inside }]);
+        // The mark says it itself: it is a transaction of its own, or within one.
+        const client = await pool.connect();
+        await client.query('begin');
+        await client.query(`select from sendledger.mark_next(0, 'otp', 1, 'test', 0, 1000, null)`);
+        expect(await rowsOf(client, `select current_setting('synchronous_commit') as value`)).toEqual([
+          { value: inside },
+        ]);
+        await client.query('rollback');
+        client.release();
         // Only for that one transaction: the session keeps what it had.
         expect(await rowsOf(pool, `select current_setting('synchronous_commit') as value`)).toEqual([
           { value: byDefault },
