@@ -45,7 +45,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     const gateway = { SMSGATEWAYCENTER_BASE_URL: provider.url };
     const submit = startApp('submit', { ...SHORT_LEASE, ...gateway, DATABASE_URL: proxy.through(url.submit) });
     await submit.saw((line) => line.event === 'started');
-    proxy.holdCommitAfter("set state = 'marked'");
+    proxy.holdAnswerTo('sendledger.mark_next(');
     await enqueueMany(database, 1, CODE);
     await proxy.held;
     submit.signal('SIGSTOP');
@@ -125,7 +125,7 @@ describe('a worker stopped between mark and first byte, and continued after its 
     expect({ connections, requests }).toEqual({ connections: 1, requests: 2 });
     const before = bytes;
 
-    proxy.holdCommitAfter("set state = 'marked'");
+    proxy.holdAnswerTo('sendledger.mark_next(');
     await enqueueMany(database, 1, { ...CODE, from: 3 });
     await proxy.held;
     submit.signal('SIGSTOP');

@@ -4,12 +4,17 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 /** Names that `prepared` of the ledger gives, as the protocol's Parse carries them: name, zero, text, zero. */
 const PARSE = /(sl_[0-9a-f]{24})\0([^\0]+)\0/g;
 
+/** The server waits for the next statement, and is in no transaction. */
+const READY = Buffer.from('Z\0\0\0\x05I', 'latin1');
+
 /** A way to Postgres on which the answer to a commit can be held. */
 export interface PostgresProxy {
   /** The given URL, through the proxy. */
   through(url: string): string;
   /** From the next commit after `when` was seen in a query on, the server's answers on that connection are held. */
   holdCommitAfter(when: string): void;
+  /** The same of a statement that commits by itself: the answer to the next one with this text. */
+  holdAnswerTo(text: string): void;
   /** Resolves when such a commit has been answered by the server and its answer is held. */
   readonly held: Promise<void>;
   release(): void;
@@ -24,6 +29,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
   const { hostname, port } = new URL(target);
   const sockets = new Set<Socket>();
   let wanted: string | undefined;
+  let byItself = false;
   let heldNow: (() => void) | undefined;
   const held = new Promise<void>((resolve) => {
     heldNow = resolve;
@@ -44,7 +50,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       const text = chunk.toString('latin1');
       for (const [, name, statement] of text.matchAll(PARSE)) namedTexts.set(`${name}`, `${statement}`);
       if (wanted !== undefined && says(text, wanted)) armed = true;
-      if (armed && text.includes('commit')) {
+      if (armed && (byItself || text.includes('commit'))) {
         armed = false;
         wanted = undefined;
         holding = [];
@@ -58,7 +64,7 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
         return;
       }
       holding.push(chunk);
-      heldNow?.();
+      if (chunk.includes(READY)) heldNow?.();
     });
     for (const [from, to] of [
       [client, upstream],
@@ -88,7 +94,10 @@ export async function startPostgresProxy(target: string): Promise<PostgresProxy>
       return changed.href;
     },
     holdCommitAfter: (when) => {
-      wanted = when;
+      [wanted, byItself] = [when, false];
+    },
+    holdAnswerTo: (text) => {
+      [wanted, byItself] = [text, true];
     },
     held,
     release: () => {
