@@ -1,6 +1,6 @@
-import type pg from 'pg';
 import { PgBoss } from 'pg-boss';
 import type { Cleanup } from '../../../apps/demo/src/cleanup.ts';
+import { inside } from './pg-boss.ts';
 import { type SendingPeer, startSender } from './sender.ts';
 
 /** The codes have a queue of their own, whose workers are woken by NOTIFY: no promotion stands before them. */
@@ -11,14 +11,6 @@ export async function pgBossSender(url: string, cleanup: Cleanup): Promise<Sendi
   boss.on('error', () => undefined);
   await boss.start();
   for (const queue of Object.values(BOSS_QUEUES)) await boss.createQueue(queue, { notify: true });
-  const inside = (tx: pg.ClientBase) => ({
-    db: {
-      executeSql: async (text: string, values?: unknown[]) => {
-        const { rows } = await tx.query(text, values);
-        return { rows };
-      },
-    },
-  });
   return {
     name: 'pg-boss',
     enqueueCode: async (tx, form) => {

@@ -4,20 +4,22 @@ import type { Peer } from './peer.ts';
 
 const QUEUE = 'messages';
 
+/** What pg-boss wants to write in somebody's transaction. */
+export const inside = (tx: pg.ClientBase) => ({
+  db: {
+    executeSql: async (text: string, values?: unknown[]) => {
+      const { rows } = await tx.query(text, values);
+      return { rows };
+    },
+  },
+});
+
 /** pg-boss as its pages say it is used where speed matters: inserts in batches, workers that take batches. */
 export async function startPgBoss(url: string): Promise<Peer> {
   const boss = new PgBoss({ connectionString: url, supervise: false, schedule: false, max: 8 });
   boss.on('error', () => undefined);
   await boss.start();
   await boss.createQueue(QUEUE);
-  const inside = (tx: pg.ClientBase) => ({
-    db: {
-      executeSql: async (text: string, values?: unknown[]) => {
-        const { rows } = await tx.query(text, values);
-        return { rows };
-      },
-    },
-  });
   return {
     name: 'pg-boss',
     enqueueOne: async (tx, payload) => {
