@@ -10,8 +10,8 @@ export default defineConfig({
     include: ['{packages,apps,infra}/*/test/**/*.test.ts', 'test/**/*.test.ts'],
     globalSetup: ['test/global-setup.ts'],
     // Nothing here is judged by the clock; these only end a test that hangs.
-    testTimeout: 180_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 300_000,
     expect: { poll: { timeout: 60_000 } },
     maxWorkers: 3,
     sequence: { sequencer: LongestFirst },

@@ -56,7 +56,7 @@ const failures = (database: TestDatabase) =>
 
 describe('a provider that accepts and does not answer (FC-01)', () => {
   test('one in a hundred of 10 000 requests: no second copy, each found in the report, and our bill is its bill', {
-    timeout: 300_000,
+    timeout: 900_000,
   }, async ({ freshDatabase: database }) => {
     const sim = await startGatewaySim();
     sim.faults.share({ 'accept-then-hang': 0.01 });

@@ -13,7 +13,7 @@ const BETWEEN = 20;
 const MESSAGES = FLUSHES * BETWEEN + 50;
 
 describe('FLUSHALL again and again under load (FC-21)', () => {
-  test('after every twentieth message: nothing lost, nothing twice', { timeout: 400_000 }, async ({
+  test('after every twentieth message: nothing lost, nothing twice', { timeout: 900_000 }, async ({
     freshDatabase: database,
     redisUrl,
   }) => {

@@ -37,7 +37,7 @@ function fleet(database: TestDatabase, redisUrl: string, simUrl: string) {
 
 describe('Redis is off while six hundred transactions take in a message each (FC-17)', () => {
   test('no enqueue fails, all are delivered, none twice; when it is back its wake-ups are too', {
-    timeout: 400_000,
+    timeout: 900_000,
   }, async ({ freshDatabase: database, redis }) => {
     const sim = await startGatewaySim();
     await furnish(database);

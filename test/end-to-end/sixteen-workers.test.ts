@@ -9,7 +9,7 @@ import { until } from '../support/settled.ts';
 afterEach(endAllApps);
 
 describe('sixteen worker processes on the same 10 000 rows (FC-03)', () => {
-  test('claim each row once, and send one request a submission', { timeout: 300_000 }, async ({
+  test('claim each row once, and send one request a submission', { timeout: 900_000 }, async ({
     freshDatabase: database,
   }) => {
     const sim = await startGatewaySim();

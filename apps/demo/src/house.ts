@@ -1,5 +1,4 @@
-import { addRate, addRoute, addTemplate, setTenantRegion } from '@sendledger/core/ledger';
-import { migrate } from '@sendledger/core/schema';
+import { addRate, addRoute, addTemplate, listRates, setTenantRegion } from '@sendledger/core/ledger';
 import pg from 'pg';
 import { PRICE_PER_SEGMENT, SENDER, SIMULATED_CURRENCY } from './provider.ts';
 import { SHOP_SCHEMA } from './shop-schema.ts';
@@ -7,15 +6,18 @@ import { TEMPLATES } from './shop-texts.ts';
 
 export const ENVIRONMENT = 'demo';
 export const TENANT = 'shop';
+const ROUTE = 'simulated';
 
-/** Migrates, and furnishes the ledger as an operator would: a route, its price, the tenant, the approved templates. */
+/**
+ * Furnishes a migrated ledger as an operator would: a route, its price, the tenant, the approved templates; and makes the shop's
+ * own tables. What is there already stays.
+ */
 export async function furnish(databaseUrl: string, submitWorkers: number): Promise<void> {
-  await migrate(databaseUrl, ENVIRONMENT);
   const client = new pg.Client({ connectionString: databaseUrl });
   await client.connect();
   try {
     const route = await addRoute(client, {
-      name: 'simulated',
+      name: ROUTE,
       provider: 'smsgatewaycenter',
       account: 'default',
       channel: 'sms',
@@ -33,14 +35,16 @@ export async function furnish(databaseUrl: string, submitWorkers: number): Promi
       route.id,
       submitWorkers,
     ]);
-    await addRate(client, {
-      routeId: route.id,
-      priceKey: '*',
-      currency: SIMULATED_CURRENCY,
-      price: PRICE_PER_SEGMENT,
-      validFrom: null,
-      validTo: null,
-    });
+    const priced = (await listRates(client)).some((rate) => rate.route === ROUTE);
+    if (!priced)
+      await addRate(client, {
+        routeId: route.id,
+        priceKey: '*',
+        currency: SIMULATED_CURRENCY,
+        price: PRICE_PER_SEGMENT,
+        validFrom: null,
+        validTo: null,
+      });
     await setTenantRegion(client, TENANT, 'IN');
     for (const template of TEMPLATES) await addTemplate(client, template);
     await client.query(SHOP_SCHEMA);

@@ -1,4 +1,3 @@
-import { runDemo } from './demo.ts';
 import { Interrupt } from './interrupt.ts';
 import { readOptions, USAGE, UsageError } from './options.ts';
 
@@ -11,7 +10,10 @@ try {
   else {
     const interrupt = new Interrupt();
     interrupt.listen();
-    process.exitCode = await runDemo(options, interrupt);
+    // Each loaded by itself: an image that joins a fleet has no servers of its own to start.
+    process.exitCode = options.join
+      ? await (await import('./join.ts')).joinFleet(options, interrupt)
+      : await (await import('./demo.ts')).runDemo(options, interrupt);
   }
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error);

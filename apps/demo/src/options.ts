@@ -17,6 +17,8 @@ export interface DemoOptions {
   readonly json: boolean;
   /** A mix of provider faults, about one per cent each. */
   readonly faults: boolean;
+  /** Plays beside a fleet that is there, and starts nothing. */
+  readonly join: boolean;
 }
 
 export const USAGE = `npm run demo -- [options]
@@ -30,6 +32,7 @@ and tells its customers. Nothing is sent to anybody. Without --exit it goes on u
   --faults            let the provider fail: refuse, hang, reset, answer HTML; about 1 % each
   --input FILE        send the messages of a CSV or NDJSON file instead of the shop's
   --json              print one JSON object as the last line of standard output
+  --join              start nothing: enqueue into a fleet that runs already, e.g. in containers; see apps/demo/README.md
   --seed N            repeat another run's choices (1)
   --timeout SECONDS   give up after that long, and say what is still open (600)
   --help              this text
@@ -44,9 +47,10 @@ export class UsageError extends Error {
 
 /** @throws UsageError for an unknown flag or a value that is none. */
 export function readOptions(args: readonly string[]): DemoOptions | 'help' {
-  const { help, messages, workers, seed, timeout, input, exit, json, faults } = parse(args);
+  const { help, messages, workers, seed, timeout, input, exit, json, faults, join } = parse(args);
   if (help) return 'help';
   if (input === '') throw new UsageError('--input needs a file');
+  if (join && faults) throw new UsageError('--join starts no provider, so that --faults has nobody to ask for them');
   if (input !== undefined && messages !== undefined)
     throw new UsageError('--messages and --input exclude each other: the file decides how many there are');
   return {
@@ -58,6 +62,7 @@ export function readOptions(args: readonly string[]): DemoOptions | 'help' {
     exit,
     json,
     faults,
+    join,
   };
 }
 
@@ -72,6 +77,7 @@ function parse(args: readonly string[]) {
         exit: { type: 'boolean', default: false },
         json: { type: 'boolean', default: false },
         faults: { type: 'boolean', default: false },
+        join: { type: 'boolean', default: false },
         messages: { type: 'string' },
         workers: { type: 'string' },
         seed: { type: 'string' },

@@ -8,17 +8,20 @@ const TILLS = 4;
 const TRICKLE_PAUSE_MS = 700;
 
 /** The example application as a source: a rush of `messages`, and then, if asked for, one customer after the other. */
-export function shopSource(shop: Shop, options: { messages: number; seed: number; trickle: boolean }): Source {
+export function shopSource(
+  shop: Shop,
+  options: { messages: number; seed: number; trickle: boolean; run: string },
+): Source {
   return {
     wanted: options.messages,
     get created() {
       return shop.counts.created;
     },
     async run(closed, rushIsOver) {
-      await serve(shop, shopDay(options.messages, options.seed, 'S'), TILLS, closed, 0);
+      await serve(shop, shopDay(options.messages, options.seed, `${options.run}S`), TILLS, closed, 0);
       if (!options.trickle) return;
       rushIsOver();
-      await serve(shop, shopDay(Infinity, options.seed, 'T'), 1, closed, TRICKLE_PAUSE_MS);
+      await serve(shop, shopDay(Infinity, options.seed, `${options.run}T`), 1, closed, TRICKLE_PAUSE_MS);
     },
     report: () => [
       `shop          ${shop.counts.rolledBack} transactions rolled back on purpose, ${shop.counts.repeated} messages told twice and kept once`,

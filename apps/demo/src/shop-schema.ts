@@ -1,7 +1,7 @@
 /** The example application's own tables, in a schema of its own beside the ledger's. */
 export const SHOP_SCHEMA = `
-  create schema shop;
-  create table shop.orders (
+  create schema if not exists shop;
+  create table if not exists shop.orders (
     id text primary key,
     phone text not null,
     total numeric(10, 2) not null,
@@ -10,13 +10,13 @@ export const SHOP_SCHEMA = `
     reminders integer not null,
     placed_at timestamptz not null default now()
   );
-  create table shop.announced (
+  create table if not exists shop.announced (
     announcement_id text not null,
     phone text not null,
     primary key (announcement_id, phone)
   );
   -- Lines of the user's own file, as they were accepted.
-  create table shop.input_lines (
+  create table if not exists shop.input_lines (
     line integer not null,
     event_type text not null,
     event_id text not null,

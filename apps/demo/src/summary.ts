@@ -28,7 +28,26 @@ export interface Verdict {
   readonly broken: readonly string[];
 }
 
-export async function judge(sql: Sql, simulatorUrl: string, created: number, seconds: number): Promise<Verdict> {
+/** What ledger and gateway said before the run: rows of an earlier one are not this one's. */
+export interface BooksBefore {
+  readonly rows: number;
+  readonly billed: string;
+  readonly gatewayBilled: string;
+}
+
+export async function booksBefore(sql: Sql, simulatorUrl: string): Promise<BooksBefore> {
+  const { rows } = await readLedger(sql);
+  return { rows, billed: await billed(sql), gatewayBilled: (await readBooks(simulatorUrl)).billed };
+}
+
+export interface Run {
+  /** Messages answered `created`. */
+  readonly created: number;
+  readonly seconds: number;
+  readonly before: BooksBefore;
+}
+
+export async function judge(sql: Sql, simulatorUrl: string, { created, seconds, before }: Run): Promise<Verdict> {
   const ledger = await readLedger(sql);
   const { lost, uncalled } = await shopAgainstLedger(sql);
   const books = await readBooks(simulatorUrl);
@@ -44,8 +63,8 @@ export async function judge(sql: Sql, simulatorUrl: string, created: number, sec
     gatewayAccepted: books.accepted,
     lost,
     duplicates: await duplicates(sql, simulatorUrl),
-    billed: await billed(sql),
-    gatewayBilled: books.billed,
+    billed: lessBefore(await billed(sql), before.billed),
+    gatewayBilled: lessBefore(books.billed, before.gatewayBilled),
     seconds: Math.round(seconds * 10) / 10,
   };
   const broken: string[] = [];
@@ -54,12 +73,21 @@ export async function judge(sql: Sql, simulatorUrl: string, created: number, sec
   if (summary.duplicates > 0) broken.push(`${summary.duplicates} texts were accepted by the gateway more than once`);
   if (summary.open > 0) broken.push(`${summary.open} rows are still open`);
   if (uncalled > 0) broken.push(`${uncalled} rows belong to nothing the application has committed`);
-  if (ledger.rows !== created)
-    broken.push(`${created} messages were answered "created", the ledger has ${ledger.rows} rows`);
+  const rows = ledger.rows - before.rows;
+  if (rows !== created) broken.push(`${created} messages were answered "created", the ledger has ${rows} rows of them`);
   // Where something is unknown the gateway may have billed what the ledger cannot know of yet.
   if (summary.unknown === 0 && summary.open === 0 && summary.billed !== summary.gatewayBilled)
     broken.push(`the ledger says ${summary.billed}, the gateway bills ${summary.gatewayBilled}`);
   return { summary, broken };
+}
+
+const DECIMALS = 4;
+
+/** Both are decimal text with four places; no floating-point number ever holds money. */
+function lessBefore(now: string, before: string): string {
+  const tenThousandths = (text: string) => BigInt(text.replace('.', ''));
+  const digits = String(tenThousandths(now) - tenThousandths(before)).padStart(DECIMALS + 1, '0');
+  return `${digits.slice(0, -DECIMALS)}.${digits.slice(-DECIMALS)}`;
 }
 
 export function describe({ summary: s, broken }: Verdict): string[] {

@@ -7,7 +7,7 @@ import { test } from '@sendledger/local/fixtures';
 import { afterAll, afterEach, describe, expect } from 'vitest';
 import { endAllDemos, isRunning, removeLogs, startDemo } from './demo-process.ts';
 
-const LONG_MS = 180_000;
+const LONG_MS = 600_000;
 
 afterEach(endAllDemos);
 afterAll(removeLogs);
