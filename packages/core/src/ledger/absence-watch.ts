@@ -24,7 +24,11 @@ export interface WatchedRow extends UnresolvedRow {
 
 /** Takes closed messages whose next look is due, of these accounts, and moves that look on; what is over is forgotten. */
 export async function takeWatched(sql: Sql, limit: number, accounts: readonly string[]): Promise<WatchedRow[]> {
-  await sql.query('delete from sendledger.absence_watch w where w.until < now()');
+  // What another process is at is left to it: nobody waits here while holding a row, so none can wait for the other.
+  await sql.query(
+    `delete from sendledger.absence_watch w
+     where w.message_id in (select x.message_id from sendledger.absence_watch x where x.until < now() for update skip locked)`,
+  );
   const due = await rowsOf<RowRef>(
     sql,
     `with due as materialized (
@@ -63,9 +67,15 @@ export async function wakeWatched(sql: Sql, recipients: readonly string[]): Prom
   if (recipients.length === 0) return 0;
   return countOf(
     sql,
-    `update sendledger.absence_watch w set next_look_at = now()
-     from sendledger.outbound_message m
-     where m.id = w.message_id and m.created_at = w.message_created_at and m.recipient = any ($1::text[]) and w.next_look_at > now()`,
+    `with news as materialized (
+       select w.message_id from sendledger.absence_watch w
+       join sendledger.outbound_message m on m.id = w.message_id and m.created_at = w.message_created_at
+       where m.recipient = any ($1::text[]) and w.next_look_at > now()
+       -- By id, for whoever wakes the same rows at once.
+       order by w.message_id for no key update of w
+     )
+     update sendledger.absence_watch w set next_look_at = now()
+     where w.message_id in (select n.message_id from news n)`,
     [recipients],
   );
 }

@@ -75,15 +75,26 @@ export async function takeDuePolls(
   }));
 }
 
+/**
+ * An update takes its locks in the order in which it finds the rows, which is another one after each change of an indexed column:
+ * two that name the same rows would end one of them.
+ */
+const BY_ID = 'order by s.id for no key update';
+
 /** Ends the polling of submissions that have no open row left. */
 export async function endPolls(sql: Sql, submissions: readonly RowRef[]): Promise<void> {
   if (submissions.length === 0) return;
   await sql.query(
-    `update sendledger.submission s set poll_at = null
-     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
-       -- Not NOT EXISTS: a generic plan makes it an anti join that reads every open row there is.
-       and s.id <> all (array(select m.submission_id from sendledger.outbound_message m
-         where m.submission_id = any ($1::bigint[]) and m.state in ('claimed', 'submitted', 'unknown')))`,
+    `with over as materialized (
+       select s.id from sendledger.submission s
+       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.poll_at is not null
+         -- Not NOT EXISTS: a generic plan makes it an anti join that reads every open row there is.
+         and s.id <> all (array(select m.submission_id from sendledger.outbound_message m
+           where m.submission_id = any ($1::bigint[]) and m.state in ('claimed', 'submitted', 'unknown')))
+       ${BY_ID}
+     )
+     update sendledger.submission s set poll_at = null
+     where s.id = any (array(select o.id from over o)) and s.created_at >= $2 and s.created_at <= $3`,
     rowKeys(submissions),
   );
 }
@@ -93,9 +104,14 @@ export async function wakePolls(sql: Sql, submissions: readonly RowRef[]): Promi
   if (submissions.length === 0) return 0;
   return countOf(
     sql,
-    `update sendledger.submission s set poll_at = now()
-     where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
-       and s.state::text in ('accepted', 'ambiguous') and coalesce(s.poll_at, 'infinity') > now()`,
+    `with news as materialized (
+       select s.id from sendledger.submission s
+       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3
+         and s.state::text in ('accepted', 'ambiguous') and coalesce(s.poll_at, 'infinity') > now()
+       ${BY_ID}
+     )
+     update sendledger.submission s set poll_at = now()
+     where s.id = any (array(select n.id from news n)) and s.created_at >= $2 and s.created_at <= $3`,
     rowKeys(submissions),
   );
 }
