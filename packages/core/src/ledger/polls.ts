@@ -87,7 +87,7 @@ export async function endPolls(sql: Sql, submissions: readonly RowRef[]): Promis
   await sql.query(
     `with over as materialized (
        select s.id from sendledger.submission s
-       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and s.poll_at is not null
+       where s.id = any ($1::bigint[]) and s.created_at >= $2 and s.created_at <= $3 and coalesce(s.poll_at, 'infinity') < 'infinity'
          -- Not NOT EXISTS: a generic plan makes it an anti join that reads every open row there is.
          and s.id <> all (array(select m.submission_id from sendledger.outbound_message m
            where m.submission_id = any ($1::bigint[]) and m.state in ('claimed', 'submitted', 'unknown')))
