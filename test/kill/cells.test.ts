@@ -80,6 +80,7 @@ describe('the tenth', () => {
     expect(kinds(tenth, (cell) => cell.redis)).toBe(REDIS.length);
     expect(kinds(tenth, (cell) => cell.postgres)).toBe(POSTGRES.length);
     expect(kinds(tenth, (cell) => cell.provider)).toBe(PROVIDERS.length);
+    expect(tenth.length / cells.length).toBeGreaterThan(0.09);
     expect(tenth.length).toBeLessThanOrEqual(Math.ceil(cells.length / 10));
   });
 });
