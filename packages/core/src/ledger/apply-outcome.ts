@@ -95,7 +95,8 @@ export const MOVE_CLAIMED = `update sendledger.outbound_message m
     from (select p.pos, (($15::text[])[($4::integer[])[p.pos]])::sendledger.message_state as state, ($16::integer[])[p.pos] as sub
       from (select width_bucket(m.id, $1::bigint[]) as pos) p) x)
   where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 and m.state = 'claimed'
-    and m.submission_id = any ($9::bigint[])`;
+    -- The request that names it, and not another one of the batch.
+    and m.submission_id = ($9::bigint[])[($16::integer[])[width_bucket(m.id, $1::bigint[])]]`;
 
 /** A reply after its lease is evidence, and always lands: accepted makes unknown rows submitted and billed. */
 export const LATE_ACCEPTED = `update sendledger.outbound_message m

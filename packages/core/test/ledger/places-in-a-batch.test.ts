@@ -123,3 +123,23 @@ function textOf(i: number): number {
   for (let left = inRound; left > text; left -= text) text += 1;
   return Math.floor(i / 15) * 5 + text;
 }
+
+describe('a row that an outcome names for another request of its batch', () => {
+  test('is not moved: it takes its outcome by its own', async ({ database: { pool } }) => {
+    const s = await scene(pool, { maxBatch: 1 });
+    const [one, other] = (await marked(pool, s, [{ recipient: '919000000001' }, { recipient: '919000000002' }])).map(
+      (m) => outcomeOf(m, 'accepted'),
+    );
+    if (one === undefined || other === undefined) throw new Error('two were marked');
+    const applied = await durably(pool, (sql) =>
+      applyOutcomes(sql, [
+        { ...one, rows: other.rows },
+        { ...other, rows: one.rows },
+      ]),
+    );
+    expect(applied.rows).toBe(0);
+    expect(
+      await rowsOf(pool, 'select distinct state from sendledger.outbound_message where route_id = $1', [s.routeId]),
+    ).toEqual([{ state: 'claimed' }]);
+  });
+});
