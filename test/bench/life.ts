@@ -13,6 +13,7 @@ import {
   registerWorker,
   rowsOf,
   type SubmissionOutcome,
+  WORKER_SESSION,
 } from '@sendledger/core/ledger';
 import { createProducer, type Producer } from '@sendledger/producer';
 import pg from 'pg';
@@ -180,7 +181,7 @@ export async function ours(
     connectionString: db.url,
     max: 8,
     onConnect: async (client: pg.ClientBase) => {
-      await client.query('set plan_cache_mode = force_generic_plan; set jit = off');
+      await client.query(WORKER_SESSION);
     },
   });
   pool.on('error', () => undefined);

@@ -1,3 +1,4 @@
+import { WORKER_SESSION } from '@sendledger/core/ledger';
 import pg from 'pg';
 import type { Cleanup } from '../../apps/demo/src/cleanup.ts';
 
@@ -7,7 +8,7 @@ export function workerPool(url: string, connections: number, cleanup: Cleanup): 
     connectionString: url,
     max: connections,
     onConnect: async (client: pg.ClientBase) => {
-      await client.query('set plan_cache_mode = force_generic_plan; set jit = off');
+      await client.query(WORKER_SESSION);
     },
   });
   pool.on('error', () => undefined);

@@ -8,6 +8,7 @@ import {
   registerWorker,
   rowsOf,
   type Sql,
+  WORKER_SESSION,
   type WorkerIdentity,
 } from '@sendledger/core/ledger';
 import { at } from '@sendledger/core/points';
@@ -110,11 +111,9 @@ async function bringUp(
     // A transaction of ours is short; one that is not belongs to a process that hangs, and must not hold its locks.
     idle_in_transaction_session_timeout: 15_000,
     statement_timeout: 60_000,
-    // Hot statements name rows by arrays of keys, a shape whose generic plan is its good one; planning each call anew costs more
-    // than running it. Awaited by the pool: a query of ours behind its back would meet the first one of a borrower.
+    // Awaited by the pool: a query of ours behind its back would meet the first one of a borrower.
     onConnect: async (client) => {
-      // Compiling a plan takes seconds where running it takes milliseconds.
-      await client.query('set plan_cache_mode = force_generic_plan; set jit = off');
+      await client.query(WORKER_SESSION);
     },
   });
   pool.on('error', (err) => log.warn({ err }, 'database_connection_lost'));

@@ -54,6 +54,7 @@ export { durably } from './transaction.ts';
 export * from './unresolved.ts';
 export * from './wake-spread.ts';
 export * from './why-not-sending.ts';
+export * from './worker-session.ts';
 export * from './workers.ts';
 export * from './workers-alive.ts';
 export * from './zone-rules.ts';

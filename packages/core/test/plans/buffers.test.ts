@@ -9,6 +9,7 @@ import {
   type ReceiptRecord,
   recordReceipts,
   rowsOf,
+  WORKER_SESSION,
 } from '../../src/ledger/index.ts';
 import { claimRequest } from '../ledger/on-the-way.ts';
 import { type Scene, scene } from '../ledger/scene.ts';
@@ -32,7 +33,7 @@ const test = base.extend('ledger', async ({ freshDatabase }, { onCleanup }) => {
     connectionString: url,
     max: 1,
     onConnect: async (client: pg.ClientBase) => {
-      await client.query('set plan_cache_mode = force_generic_plan; set jit = off');
+      await client.query(WORKER_SESSION);
     },
   });
   worker.on('error', () => undefined);
