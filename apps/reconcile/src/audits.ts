@@ -32,7 +32,7 @@ export interface AuditPolicy {
 
 /** An audit reads for a person; it must not hold an old snapshot for long. */
 /** An audit reads whole days: there the planner may read a table from end to end. */
-const LONGEST = `set local statement_timeout = '60s'; set local enable_seqscan = on`;
+const LONGEST = `select set_config('statement_timeout', '60s', true), set_config('enable_seqscan', 'on', true)`;
 
 interface Audit {
   /** The fleet takes turns by this; it begins with its label. */
