@@ -27,7 +27,10 @@ export function joinFleet(options: DemoOptions, interrupt: Interrupt): Promise<n
       shopUrl: given.SHOP_DATABASE_URL,
       redisUrl: process.env.REDIS_URL ?? null,
       simulatorUrl: given.GATEWAY_SIM_URL.replace(/\/+$/, ''),
-      whereabouts: [`gateway-sim   ${given.GATEWAY_SIM_URL}`],
+      whereabouts: [
+        `gateway-sim   ${given.GATEWAY_SIM_URL}`,
+        ...(process.env.DASHBOARD_URL ? [`dashboard     ${process.env.DASHBOARD_URL}`] : []),
+      ],
       run: `${randomBytes(3).toString('hex')}-`,
       broken: new Promise(() => undefined),
       lastOrders: async () => [],
