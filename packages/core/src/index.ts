@@ -1,3 +1,5 @@
+export { type CsvFault, type CsvRecord, csvRecords } from './csv/csv-records.ts';
+export { type NumberedLine, numberedLines } from './csv/numbered-lines.ts';
 export {
   type AbsenceDoubt,
   type AbsenceFacts,
