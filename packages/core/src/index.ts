@@ -8,6 +8,7 @@ export {
   doubtsAboutAbsence,
   windowOf,
 } from './domain/absence.ts';
+export { backfillDays, type DayClock, dayIn, MOST_BACKFILL_DAYS } from './domain/backfill-days.ts';
 export {
   type BreakerEvent,
   type BreakerFacts,
@@ -66,6 +67,7 @@ export {
 } from './domain/template.ts';
 export { MAX_FALLBACK_STEPS, templateFallback } from './domain/template-fallback.ts';
 export {
+  BACKFILL_LANE,
   laneName,
   roomIn,
   saysRoom,
