@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-export type AppName = 'claim' | 'submit' | 'reconcile';
+export type AppName = 'claim' | 'submit' | 'reconcile' | 'backfill';
 
 export interface LogLine {
   readonly event: string;
@@ -39,6 +39,8 @@ const QUICK = {
   SENDLEDGER_REPORT_PAUSE_MS: '100',
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: '1000',
   SENDLEDGER_SWEEP_INTERVAL_MS: '100',
+  SENDLEDGER_BACKFILL_PAUSE_MS: '100',
+  SENDLEDGER_BACKFILL_LONGEST_PAUSE_MS: '1000',
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '20000',
   SMSGATEWAYCENTER_USERID: 'demo',
   SMSGATEWAYCENTER_PASSWORD: 'demopassword',
@@ -52,10 +54,13 @@ export const SHORT_LEASE = {
   SENDLEDGER_SEND_BUDGET_MS: '600',
 };
 
-export function startApp(app: AppName, environment: Readonly<Record<string, string>>): AppProcess {
+/** @param orders folder of the orders by which the points of this process are armed; see `test/kill/orders.ts`. */
+export function startApp(app: AppName, environment: Readonly<Record<string, string>>, orders?: string): AppProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
-  const child: ChildProcess = spawn(process.execPath, [main(app)], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...QUICK, ...environment },
+  const armed = orders === undefined ? {} : { SENDLEDGER_KILL_ORDERS: orders };
+  const flags = orders === undefined ? [] : ['--conditions=sendledger-kill'];
+  const child: ChildProcess = spawn(process.execPath, [...flags, main(app)], {
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...QUICK, ...armed, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];

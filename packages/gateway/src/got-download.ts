@@ -1,5 +1,4 @@
 import type { FileHandle } from 'node:fs/promises';
-import { pipeline } from 'node:stream/promises';
 import type { Got } from 'got';
 import { errorFacts, ReplyTooLarge, replyHeaders } from './reply-facts.ts';
 import type { Downloaded, DownloadRequest, ReplyHeaders, TransportFailure } from './transport.ts';
@@ -36,17 +35,12 @@ export async function download(
       progress.phase = 'reply';
       head = { status: response.statusCode ?? 0, headers: replyHeaders(response.headers) };
     });
-    await pipeline(
-      stream,
-      async function* (chunks: AsyncIterable<Buffer>) {
-        for await (const chunk of chunks) {
-          bytes += chunk.length;
-          if (bytes > request.maxBytes) throw new ReplyTooLarge('The reply is longer than its limit.');
-          yield chunk;
-        }
-      },
-      file.createWriteStream({ autoClose: false, start: 0 }),
-    );
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      if (bytes + chunk.length > request.maxBytes) throw new ReplyTooLarge('The reply is longer than its limit.');
+      // Not a stream of the file's: that would keep the file from being closed.
+      await writeWhole(file, chunk, bytes);
+      bytes += chunk.length;
+    }
     if (head === null) throw new Error('A stream that ended without a reply.');
     return { kind: 'downloaded', ...(head as { status: number; headers: ReplyHeaders }), bytes };
   } catch (error) {
@@ -61,4 +55,9 @@ export async function download(
       partial: seen === null ? null : { ...seen, body: Buffer.alloc(0) },
     };
   }
+}
+
+async function writeWhole(file: FileHandle, chunk: Buffer, position: number): Promise<void> {
+  for (let written = 0; written < chunk.length; )
+    written += (await file.write(chunk, written, chunk.length - written, position + written)).bytesWritten;
 }

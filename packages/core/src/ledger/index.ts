@@ -55,6 +55,7 @@ export * from './replay.ts';
 export * from './review.ts';
 export * from './review-list.ts';
 export * from './schedule-changes.ts';
+export * from './set-aside-receipt.ts';
 export * from './settle-unknown.ts';
 export { rowsOf, type Sql } from './sql.ts';
 export { unsweptCancellations } from './successors.ts';
