@@ -50,6 +50,7 @@ export interface BackfillDayStatus {
   readonly applied: string | null;
   readonly orphans: string | null;
   readonly unmappedColumns: readonly string[] | null;
+  readonly finishedAt: Date | null;
 }
 
 const SUMMARY = `
@@ -88,7 +89,8 @@ export async function backfillRun(
     sql,
     `select c.day::text as day, c.provider, c.account, c.state, coalesce(c.lease_until > now(), false) as "inHand", c.tries, c.next_at as "nextAt",
        c.error_kind as "errorKind", c.error, c.rows_read::text as rows, c.bad_rows::text as "badRows", c.receipts::text as receipts,
-       c.fresh::text as fresh, c.applied::text as applied, c.orphans::text as orphans, c.unmapped_columns as "unmappedColumns"
+       c.fresh::text as fresh, c.applied::text as applied, c.orphans::text as orphans, c.unmapped_columns as "unmappedColumns",
+       c.finished_at as "finishedAt"
      from sendledger.job_checkpoint c where c.run_id = $1 order by c.day, c.provider, c.account`,
     [runId],
   );
