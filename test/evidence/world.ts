@@ -21,8 +21,7 @@ import {
 } from '@sendledger/gateway';
 import { type GatewaySim, type GatewaySimOptions, startGatewaySim } from '@sendledger/gateway-sim';
 import type { TestDatabase } from '@sendledger/local';
-import { createLog, createWakeUps, Registry } from '@sendledger/worker';
-import { ReceiptKeeper } from '../../apps/reconcile/src/keep-receipts.ts';
+import { createLog, createWakeUps, ReceiptKeeper, Registry } from '@sendledger/worker';
 import { ReportReader } from '../../apps/reconcile/src/read-reports.ts';
 import { UnknownResolver } from '../../apps/reconcile/src/resolve-unknown.ts';
 import { ScheduleChanges } from '../../apps/reconcile/src/schedule-changes.ts';

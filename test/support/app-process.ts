@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-export type AppName = 'claim' | 'submit' | 'reconcile';
+export type AppName = 'claim' | 'submit' | 'reconcile' | 'backfill';
 
 export interface LogLine {
   readonly event: string;
@@ -39,6 +39,8 @@ const QUICK = {
   SENDLEDGER_REPORT_PAUSE_MS: '100',
   SENDLEDGER_REPORT_LONGEST_PAUSE_MS: '1000',
   SENDLEDGER_SWEEP_INTERVAL_MS: '100',
+  SENDLEDGER_BACKFILL_PAUSE_MS: '100',
+  SENDLEDGER_BACKFILL_LONGEST_PAUSE_MS: '1000',
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '20000',
   SMSGATEWAYCENTER_USERID: 'demo',
   SMSGATEWAYCENTER_PASSWORD: 'demopassword',
@@ -52,10 +54,18 @@ export const SHORT_LEASE = {
   SENDLEDGER_SEND_BUDGET_MS: '600',
 };
 
-export function startApp(app: AppName, environment: Readonly<Record<string, string>>): AppProcess {
+/** @param orders folder of the orders by which the points of this process are armed; see `test/kill/orders.ts`. */
+export function startApp(app: AppName, environment: Readonly<Record<string, string>>, orders?: string): AppProcess {
+  return startProgram(main(app), environment, orders);
+}
+
+/** The same of a program of a test's own that runs an app. @param file its path. */
+export function startProgram(file: string, environment: Readonly<Record<string, string>>, orders?: string): AppProcess {
   const { PATH = '', HOME = '', NODE_COMPILE_CACHE } = process.env;
-  const child: ChildProcess = spawn(process.execPath, [main(app)], {
-    env: { PATH, HOME, NODE_COMPILE_CACHE, ...QUICK, ...environment },
+  const armed = orders === undefined ? {} : { SENDLEDGER_KILL_ORDERS: orders };
+  const flags = orders === undefined ? [] : ['--conditions=sendledger-kill'];
+  const child: ChildProcess = spawn(process.execPath, [...flags, file], {
+    env: { PATH, HOME, NODE_COMPILE_CACHE, ...QUICK, ...armed, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const log: LogLine[] = [];
@@ -77,7 +87,7 @@ export function startApp(app: AppName, environment: Readonly<Record<string, stri
   const ended = once(child, 'close').then(([code]) => code as number | null);
   const { pid } = child;
   // Not -1: a signal to that is one to every process of the machine.
-  if (pid === undefined) throw new Error(`${app} could not be started`);
+  if (pid === undefined) throw new Error(`${file} could not be started`);
   processes.add(child);
   void ended.then(() => processes.delete(child));
   return {
@@ -92,7 +102,7 @@ export function startApp(app: AppName, environment: Readonly<Record<string, stri
       if (past !== undefined) return Promise.resolve(past);
       return Promise.race([
         new Promise<LogLine>((resolve) => waiting.add({ fits, resolve })),
-        ended.then((code) => Promise.reject(new Error(`${app} ended with ${code} before that: ${stderr}`))),
+        ended.then((code) => Promise.reject(new Error(`${file} ended with ${code} before that: ${stderr}`))),
       ]);
     },
     signal: (signal) => {

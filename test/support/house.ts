@@ -8,7 +8,10 @@ import { createProducer } from '@sendledger/producer';
 export const CODE_TEMPLATE = { template_id: 'code', template_version: '1' } as const;
 
 /** A route to the simulated provider at the simulator's price, and the template of one-time passwords. */
-export async function furnish(database: TestDatabase, options: { maxBatch?: number } = {}): Promise<string> {
+export async function furnish(
+  database: TestDatabase,
+  options: { maxBatch?: number; readsPerMinute?: string } = {},
+): Promise<string> {
   const { id } = await addRoute(database.pool, {
     name: 'main',
     provider: 'smsgatewaycenter',
@@ -20,6 +23,7 @@ export async function furnish(database: TestDatabase, options: { maxBatch?: numb
     defaultSenderId: 'SHOPIN',
     senderRequired: true,
     nationalDigits: 10,
+    ...(options.readsPerMinute === undefined ? {} : { readsPerMinute: options.readsPerMinute }),
   });
   await addRate(database.pool, {
     routeId: id,
@@ -82,4 +86,5 @@ export const urls = (database: TestDatabase) => ({
   claim: database.urlFor('sendledger_claim'),
   submit: database.urlFor('sendledger_submit'),
   reconcile: database.urlFor('sendledger_reconcile'),
+  backfill: database.urlFor('sendledger_backfill'),
 });

@@ -1,4 +1,5 @@
 import { Command } from 'commander';
+import { addBackfillCommands } from './commands/backfill.ts';
 import { addCancelCommand } from './commands/cancel.ts';
 import { addDoctorCommand } from './commands/doctor.ts';
 import { addEnqueueCommand } from './commands/enqueue.ts';
@@ -46,6 +47,7 @@ addScheduleCommands(program);
 addReviewCommands(program);
 addReplayCommand(program);
 addRefundCommand(program);
+addBackfillCommands(program);
 
 // `sendledger status | head`: who reads no more has what they wanted.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

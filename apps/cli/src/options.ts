@@ -68,3 +68,9 @@ export function leadTime(text: string): string {
   if (amount === undefined) throw new InvalidArgumentError('Give a time like 90s, 5m, 2h or 1d, or none.');
   return `${amount} ${{ s: 'seconds', m: 'minutes', h: 'hours', d: 'days' }[unit]}`;
 }
+
+/** Whole reports of an account that are read a minute at most. */
+export const readsPerMinute = matching(
+  /^(none|[1-9]\d{0,6}(\.\d{1,4})?|0\.(?=\d*[1-9])\d{1,4})$/,
+  'Reports a minute, e.g. 6 or 0.5, or none.',
+);

@@ -3,6 +3,9 @@ export interface Calls {
   send: number;
   reportByTransaction: number;
   getDlr: number;
+  dayReport: number;
+  /** Archives fetched from where an answer said they lie. */
+  dayFile: number;
   readstatus: number;
   scheduleRead: number;
   scheduleUpdate: number;
@@ -36,6 +39,8 @@ function noCalls(): Record<CallName, number> {
     send: 0,
     reportByTransaction: 0,
     getDlr: 0,
+    dayReport: 0,
+    dayFile: 0,
     readstatus: 0,
     scheduleRead: 0,
     scheduleUpdate: 0,

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { z } from 'zod';
+import { DAY_REPORT_FAULT_NAMES } from './day-report-faults.ts';
 import { assertShares, FAULT_NAMES, OUTAGE_NAMES } from './fault-names.ts';
 import { SCHEDULE_FAULT_NAMES } from './schedule-fault-names.ts';
 import type { Simulation } from './simulation.ts';
@@ -55,9 +56,22 @@ const scheduleFaultsBody = z
   .partial()
   .strict();
 
+const nextDayFault = z
+  .object({ fault: z.enum(DAY_REPORT_FAULT_NAMES), count: z.number().int().min(1).default(1) })
+  .strict();
+const dayReportsBody = z
+  .object({
+    clear: z.literal(true),
+    next: z.union([nextDayFault, z.array(nextDayFault)]),
+    once: z.boolean(),
+    asLink: z.boolean(),
+  })
+  .partial()
+  .strict();
+
 /** `POST /_sim/…`: what a test sets. No part of the provider's API. A body that makes no sense changes nothing. */
 export function addControlChanges(app: FastifyInstance, simulation: Simulation): void {
-  const { account, delivery, faults, push, schedules } = simulation;
+  const { account, dayReports, delivery, faults, push, schedules } = simulation;
   app.post('/_sim/reset', () => {
     simulation.reset();
     return {};
@@ -104,6 +118,14 @@ export function addControlChanges(app: FastifyInstance, simulation: Simulation):
   app.post('/_sim/schedules/dispatch', (request) => ({
     change: schedules.dispatch(dispatchBody.parse(request.body).uuId),
   }));
+  app.post('/_sim/day-reports', (request) => {
+    const change = dayReportsBody.parse(request.body);
+    if (change.clear === true) dayReports.clear();
+    for (const next of [change.next ?? []].flat()) dayReports.next(next.fault, next.count);
+    if (change.once !== undefined) dayReports.once = change.once;
+    if (change.asLink !== undefined) dayReports.asLink = change.asLink;
+    return {};
+  });
   app.post('/_sim/schedules/faults', (request) => {
     const change = scheduleFaultsBody.parse(request.body);
     if (change.clear === true) schedules.faults.clear();

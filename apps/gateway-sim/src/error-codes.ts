@@ -26,6 +26,10 @@ export const SCHEDULE_TOO_LATE: ProviderError = {
   statusCode: '9908',
   reason: 'The schedule was already processed (simulator)',
 };
+export const DAY_NOT_AVAILABLE: ProviderError = {
+  statusCode: '9910',
+  reason: 'The report of this day is not available yet (simulator)',
+};
 
 export function badParameter(what: string): ProviderError {
   return { statusCode: '9901', reason: `${what} (simulator)` };

@@ -1,6 +1,7 @@
 import type { AddressInfo, Socket } from 'node:net';
 import type { Account } from './account.ts';
 import type { Calls } from './calls.ts';
+import type { DayReports } from './day-report-faults.ts';
 import type { DeliveryScript } from './delivery-script.ts';
 import type { Faults } from './faults.ts';
 import { ListeningPort } from './listening-port.ts';
@@ -16,6 +17,7 @@ import { Simulation } from './simulation.ts';
 export type { Account } from './account.ts';
 export type { AcceptedMessage, Counts, Duplicate, Transaction } from './books.ts';
 export type { Calls } from './calls.ts';
+export type { DayReportFaultName, DayReports } from './day-report-faults.ts';
 export type { DeliveryScript, Which } from './delivery-script.ts';
 export type { FaultName, FaultShares, OutageName } from './fault-names.ts';
 export type { Faults } from './faults.ts';
@@ -45,6 +47,8 @@ export interface GatewaySim {
   readonly schedules: Pick<Schedules, 'add' | 'find' | 'list' | 'move' | 'cancel' | 'dispatch'> & {
     readonly faults: Pick<ScheduleFaults, 'next' | 'clear'>;
   };
+  /** How reports of days are given, and what goes wrong with them; the same as `/_sim/day-reports`. */
+  readonly dayReports: Pick<DayReports, 'next' | 'clear' | 'once' | 'asLink'>;
   /** Calls of the provider that arrived, by endpoint, answered or not. */
   calls(): Calls;
   /** Money charged less money given back, four decimals. */
@@ -84,6 +88,7 @@ export async function startGatewaySim(options: Partial<GatewaySimOptions> = {}):
     account: simulation.account,
     push: simulation.push,
     schedules: simulation.schedules,
+    dayReports: simulation.dayReports,
     calls: () => simulation.calls.counts(),
     billed: () => formatAmount(simulation.log.billed),
     activity: () => ({

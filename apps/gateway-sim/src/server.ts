@@ -5,6 +5,7 @@ import { handleAccountStatus } from './account-endpoint.ts';
 import type { CallName } from './calls.ts';
 import { addControlChanges } from './control-changes.ts';
 import { addControlEndpoints } from './control-endpoints.ts';
+import { handleDayFile, handleDayReport } from './day-endpoint.ts';
 import { badParameter } from './error-codes.ts';
 import { replyError, replyHtml } from './replies.ts';
 import { handleReport } from './report-endpoint.ts';
@@ -44,6 +45,8 @@ export async function buildServer(simulation: Simulation, connections: () => num
   provider('/SMSApi/send', 'send', handleSend);
   provider('/SMSApi/report/status', reportName, handleReport);
   provider('/SMSApi/reports/status', reportName, handleReport);
+  provider('/SMSApi/report/day', 'dayReport', handleDayReport);
+  provider('/SMSApi/report/file/:token', 'dayFile', handleDayFile, ['GET']);
   provider('/SMSApi/account/readstatus', 'readstatus', handleAccountStatus);
   provider('/SMSApi/schedule/read', 'scheduleRead', handleScheduleRead);
   provider('/SMSApi/schedule/update', 'scheduleUpdate', handleScheduleUpdate, ['POST']);

@@ -1,5 +1,6 @@
 import { Account } from './account.ts';
 import { CallCounter } from './calls.ts';
+import { DayReports } from './day-report-faults.ts';
 import { DeliveryScript } from './delivery-script.ts';
 import { Faults } from './faults.ts';
 import { type Amount, parseAmount } from './money.ts';
@@ -19,6 +20,7 @@ export class Simulation {
   readonly delivery: DeliveryScript;
   readonly schedules: Schedules;
   readonly push: Push;
+  readonly dayReports = new DayReports();
   readonly calls = new CallCounter();
   readonly pricePerSegment: Amount;
   log: SendLog;
@@ -53,6 +55,7 @@ export class Simulation {
     this.faults.clear();
     this.delivery.clear();
     this.schedules.clear();
+    this.dayReports.clear();
     this.log = new SendLog(this.options.keepTexts, this.schedules);
     this.account.reset();
     this.calls.reset();

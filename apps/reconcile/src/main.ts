@@ -1,9 +1,8 @@
 import { createSmsGatewayCenter, DEFAULT_SEND_BUDGET_MS, SMSGATEWAYCENTER, timeoutsWithin } from '@sendledger/gateway';
-import { Loop, readSettings, runApp } from '@sendledger/worker';
+import { Loop, ReceiptKeeper, readSettings, runApp } from '@sendledger/worker';
 import { accountRound } from './account-watch.ts';
 import { auditsRound } from './audits.ts';
 import { fallbackRound } from './fall-back.ts';
-import { ReceiptKeeper } from './keep-receipts.ts';
 import { startPushEndpoint } from './push-endpoint.ts';
 import { ReportReader } from './read-reports.ts';
 import { UnknownResolver } from './resolve-unknown.ts';

@@ -1,6 +1,5 @@
 import type { Adapter } from '@sendledger/gateway';
-import { type AppContext, Loop } from '@sendledger/worker';
-import type { ReceiptKeeper } from './keep-receipts.ts';
+import { type AppContext, Loop, type ReceiptKeeper } from '@sendledger/worker';
 import { PushIntake } from './push-intake.ts';
 import { PushOutage } from './push-outage.ts';
 import { PushServer } from './push-server.ts';

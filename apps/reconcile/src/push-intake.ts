@@ -1,9 +1,14 @@
 import { RECEIPTS_AT_ONCE, type ReceiptOrigin, type ReceiptRecord } from '@sendledger/core/ledger';
 import { type Adapter, DEFAULT_ZONE, type PushRequest } from '@sendledger/gateway';
-import { type AppContext, Batcher } from '@sendledger/worker';
+import {
+  type AppContext,
+  Batcher,
+  isRefusalOfData,
+  lostToAnother,
+  type ReceiptKeeper,
+  toReceipt,
+} from '@sendledger/worker';
 import { type AccountRoute, routeOfAccount } from './account-route.ts';
-import { isRefusalOfData, lostToAnother } from './database-says.ts';
-import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import type { PushOutage } from './push-outage.ts';
 import type { UnreadPushes } from './push-unread.ts';
 

@@ -1,8 +1,7 @@
 import { type DuePoll, durably, RECEIPTS_AT_ONCE, type ReceiptOrigin, takeDuePolls } from '@sendledger/core/ledger';
 import type { Adapter, ReportAnswer } from '@sendledger/gateway';
-import { type AppContext, Batcher, Counter, type Round } from '@sendledger/worker';
+import { type AppContext, Batcher, Counter, type ReceiptKeeper, type Round, toReceipt } from '@sendledger/worker';
 import { endLooks } from './end-looks.ts';
-import { type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
 import type { UnknownResolver } from './resolve-unknown.ts';
 
 export interface ReportPolicy {

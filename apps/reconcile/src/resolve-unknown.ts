@@ -19,10 +19,16 @@ import {
   waitingReceiptsOf,
 } from '@sendledger/core/ledger';
 import type { Adapter, ProviderRecord } from '@sendledger/gateway';
-import { type AppContext, Counter, type Round } from '@sendledger/worker';
+import {
+  ANSWERED_BY_EVIDENCE,
+  type AppContext,
+  Counter,
+  movedLine,
+  type ReceiptKeeper,
+  type Round,
+  toReceipt,
+} from '@sendledger/worker';
 import { endLooks } from './end-looks.ts';
-import { ANSWERED_BY_EVIDENCE, type ReceiptKeeper, toReceipt } from './keep-receipts.ts';
-import { movedLine } from './moved-line.ts';
 import { type DaysRead, readDays } from './read-days.ts';
 import { inSpans, ROWS_AT_ONCE } from './spans.ts';
 import {

@@ -7,8 +7,7 @@ import {
   sweepOpenLeases,
   unsweptCancellations,
 } from '@sendledger/core/ledger';
-import { type AppContext, Counter, type Round } from '@sendledger/worker';
-import { movedLine } from './moved-line.ts';
+import { type AppContext, Counter, movedLine, type Round } from '@sendledger/worker';
 
 /**
  * What the clock moves: leases that ran out before the mark give their rows back, those that ran out after it leave them

@@ -7,11 +7,8 @@ import {
   type WaitingReceipt,
 } from '@sendledger/core/ledger';
 import type { Adapter } from '@sendledger/gateway';
-import type { AppContext, Round } from '@sendledger/worker';
-import { isRefusalOfData } from './database-says.ts';
-import type { ReceiptKeeper } from './keep-receipts.ts';
+import { type AppContext, applyApart, type ReceiptKeeper, type Round } from '@sendledger/worker';
 import { closeWord, type OpenWord, openWordsOf } from './mapped-words.ts';
-import { setAside } from './set-aside-receipt.ts';
 
 /**
  * Looks again at receipts that are stored and not applied: their row was not ready or not known yet, their word was not mapped, or
@@ -42,7 +39,11 @@ export class WaitingReceipts {
       return waiting;
     });
     if (rejudged > 0) log.info({ receipts: rejudged }, 'receipts_rejudged');
-    for (const group of Map.groupBy(taken, ({ origin }) => nameOf(origin)).values()) await this.#apply(group);
+    for (const group of Map.groupBy(taken, ({ origin }) => nameOf(origin)).values()) {
+      const [first] = group;
+      if (first !== undefined)
+        await applyApart(this.#context, (hashes) => this.#keeper.apply(first.origin, hashes), group);
+    }
     await this.#closeWords();
     return taken.length >= RECEIPTS_AT_ONCE ? 'more' : 'none';
   };
@@ -55,28 +56,6 @@ export class WaitingReceipts {
       const judged = this.#adapters.get(accountOf(receipt.origin))?.judgeStatus(statusWord, cause);
       return judged === undefined || judged.status === 'unmapped' ? [] : [{ hash, receivedMonth, ...judged }];
     });
-  }
-
-  /** One that the database refuses for what it holds must not keep the others waiting: it is found by halving. */
-  async #apply(receipts: readonly WaitingReceipt[]): Promise<void> {
-    const [first] = receipts;
-    if (first === undefined) return;
-    try {
-      await this.#keeper.apply(
-        first.origin,
-        receipts.map((receipt) => receipt.hash),
-      );
-    } catch (err) {
-      if (!isRefusalOfData(err)) throw err;
-      if (receipts.length > 1) {
-        const middle = Math.ceil(receipts.length / 2);
-        await this.#apply(receipts.slice(0, middle));
-        await this.#apply(receipts.slice(middle));
-        return;
-      }
-      this.#context.log.error({ err, receipt: first.hash.toString('hex') }, 'receipt_not_applied');
-      await durably(this.#context.pool, (sql) => setAside(sql, first));
-    }
   }
 
   /** What a word means changes with a restart only, so that only words asked about before it can be answered by it. */

@@ -1,8 +1,7 @@
 import { type Adapter, createSmsGatewayCenter } from '@sendledger/gateway';
-import type { AppContext } from '@sendledger/worker';
+import { type AppContext, ReceiptKeeper } from '@sendledger/worker';
 import type pg from 'pg';
 import { onTestFinished } from 'vitest';
-import { ReceiptKeeper } from '../src/keep-receipts.ts';
 import { PushIntake } from '../src/push-intake.ts';
 import { PushOutage } from '../src/push-outage.ts';
 import { type Patience, PushServer } from '../src/push-server.ts';

@@ -1,7 +1,6 @@
 import type { Adapter } from '@sendledger/gateway';
-import type { Round } from '@sendledger/worker';
+import { ReceiptKeeper, type Round } from '@sendledger/worker';
 import type pg from 'pg';
-import { ReceiptKeeper } from '../src/keep-receipts.ts';
 import { type ReportPolicy, ReportReader } from '../src/read-reports.ts';
 import { UnknownResolver } from '../src/resolve-unknown.ts';
 import { contextOf } from './app-context.ts';

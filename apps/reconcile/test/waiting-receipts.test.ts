@@ -1,10 +1,10 @@
 import { durably, recordReceipts, rowsOf } from '@sendledger/core/ledger';
 import type { Adapter } from '@sendledger/gateway';
+import { ReceiptKeeper, toReceipt } from '@sendledger/worker';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
 // By path: this app has no dependency on the local servers.
 import { test } from '../../../infra/local/src/fixtures.ts';
-import { ReceiptKeeper, toReceipt } from '../src/keep-receipts.ts';
 import { WaitingReceipts } from '../src/waiting-receipts.ts';
 import { accepted, aRoute, polledOf } from './accepted-submission.ts';
 import { contextOf } from './app-context.ts';

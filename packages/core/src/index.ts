@@ -1,3 +1,5 @@
+export { type CsvFault, type CsvRecord, csvRecords } from './csv/csv-records.ts';
+export { type NumberedLine, numberedLines } from './csv/numbered-lines.ts';
 export {
   type AbsenceDoubt,
   type AbsenceFacts,
@@ -6,6 +8,7 @@ export {
   doubtsAboutAbsence,
   windowOf,
 } from './domain/absence.ts';
+export { backfillDays, type DayClock, dayIn, MOST_BACKFILL_DAYS } from './domain/backfill-days.ts';
 export {
   type BreakerEvent,
   type BreakerFacts,
@@ -64,6 +67,7 @@ export {
 } from './domain/template.ts';
 export { MAX_FALLBACK_STEPS, templateFallback } from './domain/template-fallback.ts';
 export {
+  BACKFILL_LANE,
   laneName,
   roomIn,
   saysRoom,

@@ -1,4 +1,5 @@
 import type { AccountAnswer } from './account-answer.ts';
+import type { DayAnswer, DayQuestion, DayReader } from './day-report.ts';
 import type { DaysAnswer, DaysQuestion } from './days-answer.ts';
 import type { Outcome } from './outcome.ts';
 import type { PushAnswer, PushRequest } from './push.ts';
@@ -19,7 +20,12 @@ export interface Capabilities {
   readonly lookup: {
     readonly byTxn: boolean;
     readonly byRecipientWindow: boolean;
-    /** Reading a report removes it at the provider, so a read may not be repeated. */
+    /** There is a report of a whole day of the account, in one answer. */
+    readonly byDay: boolean;
+    /**
+     * Reading a report of many messages removes it at the provider, so that a read whose answer was lost cannot be made good by
+     * another one: one reader at a time, and what it may have cost is asked for by id.
+     */
     readonly destructive: boolean;
   };
   readonly push: {
@@ -105,6 +111,12 @@ export interface Adapter {
     onPage: (records: readonly ProviderRecord[]) => void,
     signal?: AbortSignal,
   ): Promise<DaysAnswer>;
+  /**
+   * Reads the report of one whole day, which may be a million rows, and hands it over in parts. Does not throw for anything the
+   * provider or the network does; what the reader throws comes out. Repeatable unless `lookup.destructive`. Only where
+   * `lookup.byDay`; without, the answer is `unavailable`.
+   */
+  dayReport(question: DayQuestion, reader: DayReader, signal?: AbortSignal): Promise<DayAnswer>;
   /** A free call that sends nothing: are the credentials good, and is there money? Never throws. */
   account(signal?: AbortSignal): Promise<AccountAnswer>;
   /** What the provider holds for later. Never throws. */

@@ -1,18 +1,12 @@
 import http from 'node:http';
 import https from 'node:https';
-import { isIP, type LookupFunction, type Socket } from 'node:net';
-import { TLSSocket } from 'node:tls';
+import type { LookupFunction } from 'node:net';
 import { at } from '@sendledger/core/points';
-import got, { type Got, type RequestFunction, TimeoutError } from 'got';
-import type { SendBudget } from './send-budget.ts';
-import type {
-  Phase,
-  ReplyHeaders,
-  Transport,
-  TransportFailure,
-  TransportReply,
-  TransportRequest,
-} from './transport.ts';
+import got, { type Got } from 'got';
+import { download } from './got-download.ts';
+import { errorFacts, ReplyTooLarge, replyHeaders } from './reply-facts.ts';
+import type { ReplyHeaders, Transport, TransportFailure, TransportReply, TransportRequest } from './transport.ts';
+import { noProgress, watchedRequest } from './watched-request.ts';
 
 /** Milliseconds. */
 export interface TransportTimeouts {
@@ -63,17 +57,6 @@ export interface GotTransportOptions {
 
 const DEFAULT_MAX_BODY_BYTES = 1024 * 1024;
 
-/** Our own reason to destroy a request; as nothing else destroys with it, it is a proof. */
-class SendBudgetSpent extends Error {
-  readonly code = 'SEND_BUDGET_SPENT';
-  override readonly name = 'SendBudgetSpent';
-}
-
-class ReplyTooLarge extends Error {
-  readonly code = 'REPLY_TOO_LARGE';
-  override readonly name = 'ReplyTooLarge';
-}
-
 class UnexpectedUpgrade extends Error {
   readonly code = 'UNEXPECTED_UPGRADE';
   override readonly name = 'UnexpectedUpgrade';
@@ -81,15 +64,6 @@ class UnexpectedUpgrade extends Error {
 
 /** A request that nothing has ended by then, the time-outs included, is given up this many ms after its total deadline. */
 const GRACE_MS = 1_000;
-
-/** What the request has reached so far, written by the socket's own events. */
-interface Progress {
-  phase: Phase;
-  budgetSpent: boolean;
-  clientRequest: http.ClientRequest | null;
-  /** Told of a reply that switches protocols: it ends the HTTP exchange without an error, a reply or a time-out. */
-  onUpgrade: (response: http.IncomingMessage) => void;
-}
 
 /** A transport over got. `close` destroys its agents. */
 export function createGotTransport(options: GotTransportOptions = {}): Transport {
@@ -111,6 +85,7 @@ export function createGotTransport(options: GotTransportOptions = {}): Transport
   });
   return {
     post: (request) => post(request, { client, totalMs: timeouts.request, maxBodyBytes }),
+    download: (request, file) => download(request, file, client, timeouts.request + GRACE_MS),
     close: () => {
       agent.http.destroy();
       agent.https.destroy();
@@ -126,7 +101,7 @@ interface Setup {
 }
 
 function post(request: TransportRequest, setup: Setup): Promise<TransportReply | TransportFailure> {
-  const progress: Progress = { phase: 'start', budgetSpent: false, clientRequest: null, onUpgrade: () => {} };
+  const progress = noProgress();
   const chunks: Buffer[] = [];
   let size = 0;
   let head: { readonly status: number; readonly headers: ReplyHeaders } | null = null;
@@ -192,97 +167,4 @@ function post(request: TransportRequest, setup: Setup): Promise<TransportReply |
       fail(error);
     }
   });
-}
-
-/**
- * The `request` option of got: creates the ClientRequest and, in the same tick, hangs the watch on its `socket` event.
- * That event precedes the flush of the request, for a reused socket too (whose `connect` never fires again), which
- * makes it the one place from which no byte leaks. The request is destroyed and not the socket: a destroyed socket
- * looks like a reset by the peer, which proves nothing.
- */
-function watchedRequest(progress: Progress, budget: SendBudget | null): RequestFunction {
-  return (url, options) => {
-    const secure = url.protocol === 'https:';
-    const clientRequest = secure ? https.request(url, options) : http.request(url, options);
-    progress.clientRequest = clientRequest;
-    if (budget !== null) clientRequest.once('finish', () => at('request: after its last byte'));
-    clientRequest.once('upgrade', (response, socket) => {
-      socket.destroy();
-      progress.onUpgrade(response);
-    });
-    clientRequest.once('socket', (socket) => {
-      const check = (): void => {
-        if (budget !== null) at('request: before the check of its budget');
-        if (budget !== null && !holds(budget)) {
-          progress.budgetSpent = true;
-          clientRequest.destroy(new SendBudgetSpent('The mark is older than the send budget.'));
-        } else {
-          progress.phase = 'open';
-          if (budget !== null) at('request: before its first byte');
-        }
-      };
-      if (isReady(socket)) {
-        check();
-        return;
-      }
-      watchConnecting(socket, url, progress);
-      // Prepended: our check comes before the listeners that flush the request.
-      socket.prependOnceListener(secure ? 'secureConnect' : 'connect', check);
-    });
-    return clientRequest;
-  };
-}
-
-/** An error in here would end the process and leave the request waiting; one that cannot be judged is taken for spent. */
-function holds(budget: SendBudget): boolean {
-  try {
-    return budget.holds();
-  } catch {
-    return false;
-  }
-}
-
-function isReady(socket: Socket): boolean {
-  if (socket.connecting) return false;
-  // `secureConnecting` is true from construction until the handshake has ended; the published types lack it.
-  return !(socket instanceof TLSSocket && 'secureConnecting' in socket && socket.secureConnecting === true);
-}
-
-function watchConnecting(socket: Socket, url: URL, progress: Progress): void {
-  progress.phase = isIP(url.hostname.replace(/^\[|\]$/g, '')) === 0 ? 'lookup' : 'connect';
-  socket.once('lookup', (error) => {
-    // Node passes null on success, whatever the types say.
-    if (!(error instanceof Error) && progress.phase === 'lookup') progress.phase = 'connect';
-  });
-  if (url.protocol === 'https:') {
-    socket.prependOnceListener('connect', () => {
-      progress.phase = 'tls';
-    });
-  }
-}
-
-function replyHeaders(headers: http.IncomingHttpHeaders): ReplyHeaders {
-  return {
-    'content-type': headers['content-type'] ?? null,
-    'retry-after': headers['retry-after'] ?? null,
-    date: headers.date ?? null,
-  };
-}
-
-/** Code, syscall and time-out of an error and of its causes. Messages are left behind: they may quote the request. */
-function errorFacts(error: unknown): Pick<TransportFailure, 'code' | 'syscall' | 'event'> {
-  const facts = { code: null as string | null, syscall: null as string | null, event: null as string | null };
-  let current: unknown = error;
-  for (let depth = 0; depth < 4 && current instanceof Error; depth++) {
-    facts.code ??= textProperty(current, 'code');
-    facts.syscall ??= textProperty(current, 'syscall');
-    if (current instanceof TimeoutError) facts.event ??= current.event;
-    current = current.cause;
-  }
-  return facts;
-}
-
-function textProperty(error: Error, name: 'code' | 'syscall'): string | null {
-  const value: unknown = Reflect.get(error, name);
-  return typeof value === 'string' ? value : null;
 }

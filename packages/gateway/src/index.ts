@@ -1,6 +1,16 @@
 export type { AccountAnswer } from './account-answer.ts';
 export type { Adapter, Capabilities, SubmitRequest } from './adapter.ts';
 export { classifyFailure, type FailureVerdict } from './classify-failure.ts';
+export {
+  type BadRow,
+  type BadRowReason,
+  type DayAnswer,
+  type DayQuestion,
+  type DayReader,
+  type DayReportLimits,
+  type DayRows,
+  DEFAULT_DAY_REPORT_LIMITS,
+} from './day-report.ts';
 export type { DaysAnswer, DaysQuestion } from './days-answer.ts';
 export {
   createGotTransport,
@@ -25,6 +35,7 @@ export {
   type Refused,
   type Reply,
 } from './outcome.ts';
+export { SMSGATEWAYCENTER } from './providers.ts';
 export { PUSH_RECORD_LIMIT, type PushAnswer, type PushRequest } from './push.ts';
 export type {
   ProviderRecord,
@@ -48,6 +59,14 @@ export { refusalScopeOf } from './smsgatewaycenter/codes.ts';
 export type { SmsGatewayCenterOptions } from './smsgatewaycenter/options.ts';
 export { scheduleText } from './smsgatewaycenter/schedule-text.ts';
 export { type ExtraScheduleWords, scheduleStateOf } from './smsgatewaycenter/schedule-words.ts';
-export { createSmsGatewayCenter, SMSGATEWAYCENTER } from './smsgatewaycenter/smsgatewaycenter.ts';
+export { createSmsGatewayCenter } from './smsgatewaycenter/smsgatewaycenter.ts';
 export type { ExtraStatusWords } from './smsgatewaycenter/vocabulary.ts';
-export type { Phase, Transport, TransportFailure, TransportReply, TransportRequest } from './transport.ts';
+export type {
+  Downloaded,
+  DownloadRequest,
+  Phase,
+  Transport,
+  TransportFailure,
+  TransportReply,
+  TransportRequest,
+} from './transport.ts';

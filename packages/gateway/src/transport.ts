@@ -1,3 +1,4 @@
+import type { FileHandle } from 'node:fs/promises';
 import type { SendBudget } from './send-budget.ts';
 
 /**
@@ -50,11 +51,32 @@ export interface TransportFailure {
   readonly partial: { readonly status: number; readonly headers: ReplyHeaders; readonly body: Buffer } | null;
 }
 
+/** A free read whose answer may be too large for memory. */
+export interface DownloadRequest {
+  readonly url: URL;
+  /** Null: a GET. */
+  readonly form: URLSearchParams | null;
+  readonly headers: Readonly<Record<string, string>>;
+  /** An answer that is longer counts as broken (`REPLY_TOO_LARGE`). Bytes after decompression. */
+  readonly maxBytes: number;
+  readonly signal?: AbortSignal;
+}
+
+/** An answer that is complete and lies in the file, from its beginning. Not redacted. */
+export interface Downloaded {
+  readonly kind: 'downloaded';
+  readonly status: number;
+  readonly headers: ReplyHeaders;
+  readonly bytes: number;
+}
+
 /**
- * The one port through which HTTP happens: one POST, once. An implementation does not retry, does not follow a
+ * The one port through which HTTP happens: one request, once. An implementation does not retry, does not follow a
  * redirect, asks `budget` in the last moment before the first byte, and does not throw.
  */
 export interface Transport {
   post(request: TransportRequest): Promise<TransportReply | TransportFailure>;
+  /** The same for a read, into an empty file. A failure's partial body is left out. */
+  download(request: DownloadRequest, file: FileHandle): Promise<Downloaded | TransportFailure>;
   close(): void;
 }

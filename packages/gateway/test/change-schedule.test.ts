@@ -293,7 +293,11 @@ describe.each(CHANGES)('%s', (_, change) => {
   });
 
   it('is ambiguous when the transport itself breaks its promise not to throw', async () => {
-    const transport = { post: () => Promise.reject(new Error(PASSWORD)), close: () => {} };
+    const transport = {
+      post: () => Promise.reject(new Error(PASSWORD)),
+      download: () => Promise.reject(new Error('not here')),
+      close: () => {},
+    };
     const answer = await change(adapterFor('http://127.0.0.1:1', {}, {}, { transport }));
     expect(answer).toMatchObject({ kind: 'ambiguous' });
     expect(JSON.stringify(answer)).not.toContain(PASSWORD);

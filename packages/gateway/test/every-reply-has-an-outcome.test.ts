@@ -11,6 +11,7 @@ function answering(status: number, body: string | Uint8Array) {
   const headers = { 'content-type': null, 'retry-after': null, date: null };
   const transport = {
     post: () => Promise.resolve({ kind: 'reply' as const, status, headers, body: Buffer.from(body) }),
+    download: () => Promise.reject(new Error('nothing is downloaded here')),
     close: () => {},
   };
   return createSmsGatewayCenter({ baseUrl: 'http://provider.invalid', userid: USERID, password: PASSWORD, transport });

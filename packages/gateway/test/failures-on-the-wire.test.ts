@@ -27,7 +27,11 @@ describe('nobody can tell, and the answer stays bounded and hidden,', () => {
   });
 
   it('when the transport itself breaks its promise not to throw', async () => {
-    const transport = { post: () => Promise.reject(new Error(PASSWORD)), close: () => {} };
+    const transport = {
+      post: () => Promise.reject(new Error(PASSWORD)),
+      download: () => Promise.reject(new Error('not here')),
+      close: () => {},
+    };
     const adapter = adapterFor('http://127.0.0.1:1', {}, {}, { transport });
     const outcome = await adapter.submit(REQUEST, fullBudget());
     expect(outcome.kind).toBe('ambiguous');

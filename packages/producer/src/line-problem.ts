@@ -1,5 +1,5 @@
+import type { CsvFault } from '@sendledger/core';
 import { MESSAGE_FAULTS, type MessageFault } from '@sendledger/core';
-import type { CsvFault } from './csv-records.ts';
 
 /** Faults of a line as a line, beside those of the message on it. No sentence holds a value of the file. */
 export const LINE_FAULTS = {

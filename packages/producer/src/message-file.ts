@@ -1,8 +1,6 @@
-import type { Message, MessageClass } from '@sendledger/core';
-import { csvRecords } from './csv-records.ts';
+import { csvRecords, type Message, type MessageClass, numberedLines } from '@sendledger/core';
 import { type LineFault, type LineProblem, lineProblem } from './line-problem.ts';
 import { isFileField, messageOf } from './message-fields.ts';
-import { numberedLines } from './numbered-lines.ts';
 
 export const MESSAGE_FORMATS = ['csv', 'ndjson'] as const;
 export type MessageFormat = (typeof MESSAGE_FORMATS)[number];

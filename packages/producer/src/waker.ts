@@ -2,15 +2,13 @@ import { WAKE_PREFIX, type WakeJob, type WakeQueue, wakeJobOptions } from '@send
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 
-const CLAIM: WakeQueue = 'claim';
-
 /** Longest that a wake-up may hold up its caller. With a Redis that was never up, `add` settles neither way. */
 const WAKE_TIMEOUT_MS = 250;
 const CONNECT_TIMEOUT_MS = 1_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 const FAILED_PAUSE_MS = 2_000;
 
-/** Tells the claim workers that a lane has something due. A hint: one that is lost costs the workers' poll interval. */
+/** Tells the workers of a queue that a lane has something due. A hint: one that is lost costs the workers' poll interval. */
 export interface Waker {
   /** Wake-ups that did not get through, one per lane. */
   readonly failures: number;
@@ -22,9 +20,12 @@ export interface Waker {
 /** Without a Redis there is nobody to tell; workers find the rows by their own poll. */
 const SILENT_WAKER: Waker = { failures: 0, wake: async () => undefined, close: async () => undefined };
 
-/** @param redisUrl null or left out: nobody is told. */
-export function createWaker(redisUrl: string | null | undefined): Waker {
-  return typeof redisUrl === 'string' ? new RedisWaker(redisUrl) : SILENT_WAKER;
+/**
+ * @param redisUrl null or left out: nobody is told.
+ * @param queue whose workers are told.
+ */
+export function createWaker(redisUrl: string | null | undefined, queue: WakeQueue = 'claim'): Waker {
+  return typeof redisUrl === 'string' ? new RedisWaker(redisUrl, queue) : SILENT_WAKER;
 }
 
 class RedisWaker implements Waker {
@@ -36,7 +37,7 @@ class RedisWaker implements Waker {
   /** One that hangs stays `ready`: after a failure none is tried for a while. */
   #pausedUntil = 0;
 
-  constructor(redisUrl: string) {
+  constructor(redisUrl: string, queue: WakeQueue) {
     this.#redis = new Redis(redisUrl, {
       enableOfflineQueue: false,
       maxRetriesPerRequest: 1,
@@ -49,7 +50,7 @@ class RedisWaker implements Waker {
       this.#down = false;
       this.#pausedUntil = 0;
     });
-    this.#queue = new Queue<WakeJob>(CLAIM, { connection: this.#redis, prefix: WAKE_PREFIX });
+    this.#queue = new Queue<WakeJob>(queue, { connection: this.#redis, prefix: WAKE_PREFIX });
     this.#queue.on('error', () => undefined);
   }
 

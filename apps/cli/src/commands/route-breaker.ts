@@ -4,7 +4,7 @@ import { type Command, Option } from 'commander';
 import type pg from 'pg';
 import { withDatabase } from '../database.ts';
 import { CliFailure } from '../failure.ts';
-import { leadTime, matching, type Windows, wholeBetween, window, zone } from '../options.ts';
+import { leadTime, matching, readsPerMinute, type Windows, wholeBetween, window, zone } from '../options.ts';
 import { data } from '../output/write.ts';
 import { routeNamed } from '../route-named.ts';
 import { readSettings } from '../settings.ts';
@@ -24,6 +24,7 @@ interface SetOptions {
   burstSeconds?: string;
   otpReserve?: string;
   scheduleLead?: string;
+  readsPerMinute?: string;
   window?: Windows;
 }
 
@@ -89,6 +90,11 @@ Examples:
       leadTime,
     )
     .option(
+      '--reads-per-minute <n>',
+      'whole reports of its account that a backfill reads a minute at most, fractions allowed; none: no limit',
+      readsPerMinute,
+    )
+    .option(
       '--window <class=window>',
       'when a class may be sent, e.g. promotional=10:00-21:00@Asia/Kolkata, or promotional=none; may be given for each class',
       window,
@@ -150,5 +156,6 @@ function boundsOf(options: SetOptions): RouteBounds {
     ...(options.burstSeconds === undefined ? {} : { burstSeconds: options.burstSeconds }),
     ...(options.otpReserve === undefined ? {} : { otpReserve: options.otpReserve }),
     ...(options.scheduleLead === undefined ? {} : { scheduleLead: options.scheduleLead }),
+    ...(options.readsPerMinute === undefined ? {} : { readsPerMinute: options.readsPerMinute }),
   };
 }

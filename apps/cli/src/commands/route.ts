@@ -3,7 +3,7 @@ import { addRoute, listRoutes, type NewRoute, type RouteRow } from '@sendledger/
 import { type Command, Option } from 'commander';
 import { withDatabase } from '../database.ts';
 import { CliFailure } from '../failure.ts';
-import { matching, type Windows, wholeBetween, window, zone } from '../options.ts';
+import { matching, readsPerMinute, type Windows, wholeBetween, window, zone } from '../options.ts';
 import { table } from '../output/table.ts';
 import { data, json, talk } from '../output/write.ts';
 import { readSettings } from '../settings.ts';
@@ -21,6 +21,7 @@ interface AddOptions {
   senderRequired: boolean;
   nationalDigits?: number;
   window?: Windows;
+  readsPerMinute?: string;
 }
 
 /** As enqueue takes it. */
@@ -59,6 +60,7 @@ export function addRouteCommands(program: Command): void {
       wholeBetween(1, 15),
     )
     .option('--zone <zone>', "IANA zone of the provider's clock strings", zone, 'Asia/Kolkata')
+    .option('--reads-per-minute <n>', 'whole reports a backfill reads a minute at most; none: no limit', readsPerMinute)
     .option(
       '--window <class=window>',
       'when a class may be sent, e.g. promotional=10:00-21:00@Asia/Kolkata, or promotional=none; may be given for each class',
@@ -86,6 +88,7 @@ Example:
         senderRequired: options.senderRequired && options.channel === 'sms',
         nationalDigits: options.nationalDigits ?? NATIONAL_DIGITS[options.provider] ?? null,
         windows: windowsOf(options),
+        ...(options.readsPerMinute === undefined ? {} : { readsPerMinute: options.readsPerMinute }),
       };
       await withDatabase(readSettings().databaseUrl, async (pool) => {
         const { id, made } = await addRoute(pool, wanted);

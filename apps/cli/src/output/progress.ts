@@ -30,8 +30,12 @@ export function progressOn(stream: NodeJS.WriteStream, total: number | null): Pr
 }
 
 function bar(octets: number, total: number | null): string {
-  if (total === null || total === 0) return '';
-  const part = Math.min(1, octets / total);
-  const full = Math.round(part * BAR_CELLS);
-  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${String(Math.floor(part * 100)).padStart(3)} %  `;
+  return total === null || total === 0 ? '' : `${progressBar(octets, total)}  `;
+}
+
+/** `[######..................]  25 %`; full only when all is done. */
+export function progressBar(done: number, total: number): string {
+  const part = total === 0 ? 1 : Math.min(1, done / total);
+  const full = Math.floor(part * BAR_CELLS);
+  return `[${'#'.repeat(full)}${'.'.repeat(BAR_CELLS - full)}] ${String(Math.floor(part * 100)).padStart(3)} %`;
 }

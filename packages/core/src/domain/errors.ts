@@ -58,6 +58,11 @@ export const ERRORS = {
     what: 'This is no amount of money that the ledger can book.',
     remedy: 'Give a decimal above zero with at most four places, e.g. 0.12; a correction may be below zero.',
   },
+  SENDLEDGER_BACKFILL_REFUSED: {
+    what: 'This backfill cannot be made.',
+    remedy:
+      'Name days that exist and are over where the provider is, and an account whose provider has a report of a day.',
+  },
   SENDLEDGER_REASON_NEEDED: {
     what: 'What a person decides is kept with name and reason.',
     remedy: 'Say who decides (--by), and why (--why).',

@@ -21,6 +21,9 @@ export function laneName(routeId: string, messageClass: string): string {
   return `${routeId}.${messageClass}`;
 }
 
+/** The one lane of the queue `backfill`: a run is there, and its days say the rest. */
+export const BACKFILL_LANE = 'days';
+
 /** The job by which a worker says that a lane has room again; apart from that of new rows, which says that something came. */
 const ROOM = 'room.';
 

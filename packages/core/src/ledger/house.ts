@@ -24,6 +24,8 @@ export interface NewRoute {
   readonly nationalDigits: number | null;
   /** Send windows of its lanes. Default: always open. */
   readonly windows?: Partial<Readonly<Record<MessageClass, LaneWindow>>>;
+  /** Whole reports of its account that are read a minute at most, decimal text; `none`: no limit. Default 6. */
+  readonly readsPerMinute?: string;
 }
 
 /** When a lane may send: from `opens` to before `closes`, over midnight where it closes before it opens. */
@@ -48,8 +50,8 @@ export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id
   const [made] = await rowsOf<{ id: string }>(
     sql,
     `insert into sendledger.route (name, provider, account, channel, max_batch, encoding_rule, provider_zone,
-       default_sender_id, sender_required, national_digits)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10) on conflict (name) do nothing returning id`,
+       default_sender_id, sender_required, national_digits, reads_per_minute)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, case when $11 = 'none' then null else coalesce($11::numeric, 6) end) on conflict (name) do nothing returning id`,
     [
       route.name,
       route.provider,
@@ -61,6 +63,7 @@ export async function addRoute(sql: Sql, route: NewRoute): Promise<{ readonly id
       route.defaultSenderId,
       route.senderRequired,
       route.nationalDigits,
+      route.readsPerMinute ?? null,
     ],
   );
   const [row] = made
@@ -105,6 +108,8 @@ export interface RouteRow {
   readonly rateUnit: 'requests' | 'recipients';
   /** How long before its time a message must be with the provider to be held there, `HH:MM:SS`; null: it holds none. */
   readonly scheduleLead: string | null;
+  /** Whole reports of its account that are read a minute at most, decimal text; null: no limit. */
+  readonly readsPerMinute: string | null;
   /** Of the lanes that are not always open. */
   readonly windows: readonly (LaneWindow & { readonly messageClass: MessageClass })[];
 }
@@ -116,6 +121,7 @@ export async function listRoutes(sql: Sql): Promise<RouteRow[]> {
        r.breaker_state as breaker, r.breaker_reason as "breakerReason", r.probe_at as "probeAt",
        r.clock_offset_ms::double precision as "clockOffsetMs", r.clock_pairs as "clockPairs",
        trim_scale(r.rate_per_second)::text as rate, r.rate_unit as "rateUnit", r.schedule_lead::text as "scheduleLead",
+       trim_scale(r.reads_per_minute)::text as "readsPerMinute",
        coalesce((select json_agg(json_build_object('messageClass', l.message_class, 'opens', left(l.window_opens::text, 5),
            'closes', left(l.window_closes::text, 5), 'zone', l.window_zone) order by l.message_class)
          from sendledger.lane l where l.route_id = r.id and l.window_zone is not null), '[]') as windows
@@ -304,6 +310,8 @@ export interface RouteBounds {
    * `none`: this provider holds none.
    */
   readonly scheduleLead?: string;
+  /** Whole reports of its account that are read a minute at most, decimal text; `none`: no limit. */
+  readonly readsPerMinute?: string;
 }
 
 /** Changes bounds of a route, and says in the audit log what was changed. Answers whether there is such a route. */
@@ -327,6 +335,7 @@ export async function setRouteBounds(
        rate_unit = coalesce($9, r.rate_unit), burst_seconds = coalesce($10::numeric, r.burst_seconds),
        otp_reserve = coalesce($11::numeric, r.otp_reserve),
        schedule_lead = case when $12 = 'none' then null else coalesce(nullif($12, 'none')::interval, r.schedule_lead) end,
+       reads_per_minute = case when $13 = 'none' then null else coalesce(nullif($13, 'none')::numeric, r.reads_per_minute) end,
        updated_at = now()
      where r.id = $1`,
     [
@@ -342,6 +351,7 @@ export async function setRouteBounds(
       bounds.burstSeconds ?? null,
       bounds.otpReserve ?? null,
       bounds.scheduleLead ?? null,
+      bounds.readsPerMinute ?? null,
     ],
   );
   if (changed === 0) return false;

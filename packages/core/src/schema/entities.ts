@@ -14,6 +14,7 @@ import {
   TenantRoute,
   Worker,
 } from './entities/house.ts';
+import { JobBadRow, JobCheckpoint, JobReceipt, JobRun } from './entities/job.ts';
 import {
   DeliveryReceipt,
   Fallback,
@@ -46,7 +47,12 @@ export const ENTITIES = [
   AbsenceWatch,
   Fallback,
   ScheduleChange,
+  JobRun,
+  JobCheckpoint,
+  JobReceipt,
+  JobBadRow,
 ] as const;
 
 export * from './entities/house.ts';
+export * from './entities/job.ts';
 export * from './entities/message.ts';

@@ -163,6 +163,79 @@ create table sendledger.fallback (
   constraint fallback_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
   constraint fallback_pkey PRIMARY KEY (tenant_id, business_key, step)
 );
+create table sendledger.job_bad_row (
+  checkpoint_id bigint not null,
+  file_no integer not null,
+  line_no bigint not null,
+  reason text not null,
+  evidence jsonb default '{}'::jsonb not null,
+  constraint job_bad_row_reason_check CHECK ((reason <> ''::text)),
+  constraint job_bad_row_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES sendledger.job_checkpoint(id),
+  constraint job_bad_row_pkey PRIMARY KEY (checkpoint_id, file_no, line_no)
+);
+create table sendledger.job_checkpoint (
+  id bigint generated always as identity not null,
+  run_id bigint not null,
+  provider text not null,
+  account text not null,
+  route_id bigint not null,
+  day date not null,
+  state text default 'waiting'::text not null,
+  tries integer default 0 not null,
+  next_at timestamp with time zone default now() not null,
+  asked_at timestamp with time zone,
+  lease_token uuid,
+  lease_until timestamp with time zone,
+  worker_id bigint,
+  error_kind text,
+  error text,
+  rows_read bigint,
+  bad_rows bigint,
+  bytes_read bigint,
+  unmapped_columns text[],
+  stored_at timestamp with time zone,
+  receipts bigint,
+  fresh bigint,
+  applied bigint,
+  orphans bigint,
+  finished_at timestamp with time zone,
+  constraint job_checkpoint_account_check CHECK ((account <> ''::text)),
+  constraint job_checkpoint_check CHECK ((((lease_token IS NULL) = (lease_until IS NULL)) AND ((lease_token IS NULL) = (worker_id IS NULL)))),
+  constraint job_checkpoint_check1 CHECK (((lease_token IS NULL) OR (state = ANY (ARRAY['waiting'::text, 'stored'::text])))),
+  constraint job_checkpoint_check2 CHECK (((stored_at IS NOT NULL) = (rows_read IS NOT NULL))),
+  constraint job_checkpoint_check3 CHECK (((state <> ALL (ARRAY['stored'::text, 'applied'::text])) OR (stored_at IS NOT NULL))),
+  constraint job_checkpoint_check4 CHECK (((state = 'applied'::text) = (receipts IS NOT NULL))),
+  constraint job_checkpoint_check5 CHECK (((state = ANY (ARRAY['applied'::text, 'cancelled'::text])) = (finished_at IS NOT NULL))),
+  constraint job_checkpoint_provider_check CHECK ((provider <> ''::text)),
+  constraint job_checkpoint_state_check CHECK ((state = ANY (ARRAY['waiting'::text, 'stored'::text, 'applied'::text, 'cancelled'::text]))),
+  constraint job_checkpoint_route_id_fkey FOREIGN KEY (route_id) REFERENCES sendledger.route(id),
+  constraint job_checkpoint_run_id_fkey FOREIGN KEY (run_id) REFERENCES sendledger.job_run(id),
+  constraint job_checkpoint_pkey PRIMARY KEY (id),
+  constraint job_checkpoint_run_id_provider_account_day_key UNIQUE (run_id, provider, account, day)
+);
+create table sendledger.job_receipt (
+  checkpoint_id bigint not null,
+  dedupe_hash bytea not null,
+  fresh boolean not null,
+  constraint job_receipt_checkpoint_id_fkey FOREIGN KEY (checkpoint_id) REFERENCES sendledger.job_checkpoint(id),
+  constraint job_receipt_pkey PRIMARY KEY (checkpoint_id, dedupe_hash)
+);
+create table sendledger.job_run (
+  id bigint generated always as identity not null,
+  kind text not null,
+  from_day date,
+  to_day date,
+  started_by text not null,
+  started_at timestamp with time zone default now() not null,
+  cancelled_at timestamp with time zone,
+  cancelled_by text,
+  constraint job_run_cancelled_by_check CHECK ((cancelled_by <> ''::text)),
+  constraint job_run_check CHECK (((kind <> 'backfill'::text) OR ((from_day IS NOT NULL) AND (to_day IS NOT NULL) AND (to_day >= from_day)))),
+  constraint job_run_check1 CHECK (((cancelled_at IS NULL) = (cancelled_by IS NULL))),
+  constraint job_run_kind_check CHECK ((kind = ANY (ARRAY['backfill'::text, 'import'::text, 'recover'::text]))),
+  constraint job_run_started_by_check CHECK ((started_by <> ''::text)),
+  constraint job_run_pkey PRIMARY KEY (id)
+);
 create table sendledger.lane (
   route_id bigint not null,
   message_class sendledger.message_class not null,
@@ -386,6 +459,7 @@ create table sendledger.route (
   probe_forced boolean default false not null,
   breaker_closed_at timestamp with time zone,
   schedule_lead interval,
+  reads_per_minute numeric(12,4) default 6,
   constraint route_account_check CHECK ((account <> ''::text)),
   constraint route_breaker_state_check CHECK ((breaker_state = ANY (ARRAY['closed'::text, 'open'::text]))),
   constraint route_breaker_threshold_check CHECK ((breaker_threshold >= 1)),
@@ -404,6 +478,7 @@ create table sendledger.route (
   constraint route_provider_check CHECK ((provider <> ''::text)),
   constraint route_rate_per_second_check CHECK ((rate_per_second >= (0)::numeric)),
   constraint route_rate_unit_check CHECK ((rate_unit = ANY (ARRAY['requests'::text, 'recipients'::text]))),
+  constraint route_reads_per_minute_check CHECK ((reads_per_minute > (0)::numeric)),
   constraint route_schedule_lead_check CHECK ((schedule_lead > '00:00:00'::interval)),
   constraint route_pkey PRIMARY KEY (id),
   constraint route_name_key UNIQUE (name)
@@ -525,6 +600,9 @@ CREATE INDEX delivery_receipt_latest ON ONLY sendledger.delivery_receipt USING b
 CREATE INDEX delivery_receipt_message ON ONLY sendledger.delivery_receipt USING btree (message_id) WHERE (message_id IS NOT NULL);
 CREATE INDEX delivery_receipt_waiting ON ONLY sendledger.delivery_receipt USING btree (next_look_at) WHERE (applied_at IS NULL);
 CREATE INDEX fallback_look ON sendledger.fallback USING btree (look_at) WHERE ((look_at IS NOT NULL) AND (taken_at IS NULL));
+CREATE INDEX job_checkpoint_asked ON sendledger.job_checkpoint USING btree (provider, account, asked_at);
+CREATE UNIQUE INDEX job_checkpoint_one_reader ON sendledger.job_checkpoint USING btree (provider, account) WHERE (lease_token IS NOT NULL);
+CREATE INDEX job_checkpoint_open ON sendledger.job_checkpoint USING btree (next_at) WHERE (state = ANY (ARRAY['waiting'::text, 'stored'::text]));
 CREATE INDEX message_key_campaign ON ONLY sendledger.message_key USING btree (tenant_id, campaign_id, message_id) WHERE (campaign_id IS NOT NULL);
 CREATE INDEX message_key_event ON ONLY sendledger.message_key USING btree (tenant_id, event_id, message_id);
 CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
@@ -565,6 +643,7 @@ CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.delivery_receipt FOR EAC
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.delivery_receipt FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('receipts are not truncated; a month is detached');
 CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.delivery_receipt FOR EACH ROW WHEN (((((((((((((((((old.id IS DISTINCT FROM new.id) OR (old.received_at IS DISTINCT FROM new.received_at)) OR (old.received_month IS DISTINCT FROM new.received_month)) OR (old.dedupe_hash IS DISTINCT FROM new.dedupe_hash)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.source IS DISTINCT FROM new.source)) OR ((old.provider_txn_id)::text IS DISTINCT FROM (new.provider_txn_id)::text)) OR ((old.provider_message_id)::text IS DISTINCT FROM (new.provider_message_id)::text)) OR (old.recipient IS DISTINCT FROM new.recipient)) OR (old.sender_id IS DISTINCT FROM new.sender_id)) OR (old.status_word IS DISTINCT FROM new.status_word)) OR (old.cause IS DISTINCT FROM new.cause)) OR (old.provider_submitted_at IS DISTINCT FROM new.provider_submitted_at)) OR (old.provider_delivered_at IS DISTINCT FROM new.provider_delivered_at)) OR (old.evidence IS DISTINCT FROM new.evidence)) OR ((old.message_id IS NOT NULL) AND ((old.message_id IS DISTINCT FROM new.message_id) OR (old.message_created_at IS DISTINCT FROM new.message_created_at))) OR ((old.applied_at IS NOT NULL) AND (new.applied_at IS DISTINCT FROM old.applied_at)) OR (old.conflict AND (NOT new.conflict)))) EXECUTE FUNCTION sendledger.refuse('a receipt is evidence: it is matched and applied once, and never changed');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.delivery_receipt_default FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('delivery_receipt is not truncated; a partition is detached');
+CREATE TRIGGER guard_update BEFORE UPDATE ON sendledger.job_checkpoint FOR EACH ROW WHEN ((((old.state <> new.state) AND (NOT (((old.state = 'waiting'::text) AND (new.state = ANY (ARRAY['stored'::text, 'cancelled'::text]))) OR ((old.state = 'stored'::text) AND (new.state = ANY (ARRAY['applied'::text, 'cancelled'::text])))))) OR ((((((old.id IS DISTINCT FROM new.id) OR (old.run_id IS DISTINCT FROM new.run_id)) OR (old.provider IS DISTINCT FROM new.provider)) OR (old.account IS DISTINCT FROM new.account)) OR (old.route_id IS DISTINCT FROM new.route_id)) OR (old.day IS DISTINCT FROM new.day)))) EXECUTE FUNCTION sendledger.refuse('a checkpoint goes from waiting to stored to applied, or is cancelled, and what it is about does not change');
 CREATE TRIGGER guard_delete BEFORE DELETE ON sendledger.message_key FOR EACH ROW WHEN (((old.forget_after IS NULL) OR (old.forget_after > now()))) EXECUTE FUNCTION sendledger.refuse('a business key is kept until forget_after');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('keys are not truncated: they are what makes a repeat a duplicate');
 CREATE TRIGGER guard_truncate BEFORE TRUNCATE ON sendledger.message_key_0 FOR EACH STATEMENT EXECUTE FUNCTION sendledger.refuse('message_key is not truncated; a partition is detached');
@@ -2479,6 +2558,12 @@ grant insert on table sendledger.charge_adjustment to sendledger_reconcile;
 grant insert on table sendledger.delivery_receipt to sendledger_backfill;
 grant insert on table sendledger.delivery_receipt to sendledger_reconcile;
 grant insert on table sendledger.delivery_receipt to sendledger_submit;
+grant insert on table sendledger.job_bad_row to sendledger_backfill;
+grant insert on table sendledger.job_checkpoint to sendledger_cli;
+grant insert on table sendledger.job_checkpoint to sendledger_ops;
+grant insert on table sendledger.job_receipt to sendledger_backfill;
+grant insert on table sendledger.job_run to sendledger_cli;
+grant insert on table sendledger.job_run to sendledger_ops;
 grant insert on table sendledger.lane to sendledger_cli;
 grant insert on table sendledger.message_key to sendledger_import;
 grant insert on table sendledger.message_template to sendledger_cli;
@@ -2545,6 +2630,18 @@ grant select on table sendledger.delivery_receipt_default to sendledger_reconcil
 grant select on table sendledger.fallback to sendledger_cli;
 grant select on table sendledger.fallback to sendledger_ops;
 grant select on table sendledger.fallback to sendledger_reconcile;
+grant select on table sendledger.job_bad_row to sendledger_backfill;
+grant select on table sendledger.job_bad_row to sendledger_cli;
+grant select on table sendledger.job_bad_row to sendledger_ops;
+grant select on table sendledger.job_checkpoint to sendledger_backfill;
+grant select on table sendledger.job_checkpoint to sendledger_cli;
+grant select on table sendledger.job_checkpoint to sendledger_ops;
+grant select on table sendledger.job_receipt to sendledger_backfill;
+grant select on table sendledger.job_receipt to sendledger_cli;
+grant select on table sendledger.job_receipt to sendledger_ops;
+grant select on table sendledger.job_run to sendledger_backfill;
+grant select on table sendledger.job_run to sendledger_cli;
+grant select on table sendledger.job_run to sendledger_ops;
 grant select on table sendledger.lane to sendledger_backfill;
 grant select on table sendledger.lane to sendledger_claim;
 grant select on table sendledger.lane to sendledger_cli;
@@ -2670,6 +2767,39 @@ grant update on column sendledger.delivery_receipt.status to sendledger_backfill
 grant update on column sendledger.delivery_receipt.status to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.status to sendledger_submit;
 grant update on column sendledger.fallback.look_at to sendledger_reconcile;
+grant update on column sendledger.job_checkpoint.applied to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.asked_at to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.bad_rows to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.bytes_read to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.error to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.error_kind to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.finished_at to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.finished_at to sendledger_cli;
+grant update on column sendledger.job_checkpoint.finished_at to sendledger_ops;
+grant update on column sendledger.job_checkpoint.fresh to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.lease_token to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.lease_token to sendledger_cli;
+grant update on column sendledger.job_checkpoint.lease_token to sendledger_ops;
+grant update on column sendledger.job_checkpoint.lease_until to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.lease_until to sendledger_cli;
+grant update on column sendledger.job_checkpoint.lease_until to sendledger_ops;
+grant update on column sendledger.job_checkpoint.next_at to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.orphans to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.receipts to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.rows_read to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.state to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.state to sendledger_cli;
+grant update on column sendledger.job_checkpoint.state to sendledger_ops;
+grant update on column sendledger.job_checkpoint.stored_at to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.tries to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.unmapped_columns to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.worker_id to sendledger_backfill;
+grant update on column sendledger.job_checkpoint.worker_id to sendledger_cli;
+grant update on column sendledger.job_checkpoint.worker_id to sendledger_ops;
+grant update on column sendledger.job_run.cancelled_at to sendledger_cli;
+grant update on column sendledger.job_run.cancelled_at to sendledger_ops;
+grant update on column sendledger.job_run.cancelled_by to sendledger_cli;
+grant update on column sendledger.job_run.cancelled_by to sendledger_ops;
 grant update on column sendledger.outbound_message.attempt_count to sendledger_submit;
 grant update on column sendledger.outbound_message.billable_units to sendledger_cli;
 grant update on column sendledger.outbound_message.billable_units to sendledger_ops;

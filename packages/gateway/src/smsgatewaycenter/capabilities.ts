@@ -1,4 +1,5 @@
 import type { Capabilities } from '../adapter.ts';
+import { hasDayReport, SMSGATEWAYCENTER } from '../providers.ts';
 import { SCHEDULE_PARAMS } from './schedule-text.ts';
 
 /**
@@ -10,7 +11,7 @@ export function capabilitiesOf(maxRecipients: number): Capabilities {
     maxRecipients,
     idFor: 'request',
     clientRef: 'none',
-    lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
+    lookup: { byTxn: true, byRecipientWindow: true, byDay: hasDayReport(SMSGATEWAYCENTER), destructive: false },
     push: { perMessageUrl: false, signed: false, trusted: false },
     schedule: { supported: true, cancel: true, precision: 'second', param: SCHEDULE_PARAMS.smsSend },
     // `/send` documents no parameter for it.

@@ -1,6 +1,7 @@
 import { SendledgerError } from '@sendledger/core';
 import { IANAZone } from 'luxon';
 import { z } from 'zod';
+import { type DayReportLimits, DEFAULT_DAY_REPORT_LIMITS } from '../day-report.ts';
 import { DEFAULT_TIMEOUTS, type TransportTimeouts } from '../got-transport.ts';
 import { DEFAULT_ZONE } from '../normalise/clean-time.ts';
 import { REFUSAL_SCOPES } from '../outcome.ts';
@@ -44,6 +45,8 @@ export interface SmsGatewayCenterOptions {
   readonly reportPageLimit?: number | undefined;
   /** Pages after which a read of the report by days ends as incomplete. Default 2000. */
   readonly reportMaxPages?: number | undefined;
+  /** What a day report may be at most; what is left out has its default. */
+  readonly dayReport?: Partial<DayReportLimits> | undefined;
   /** Certificate authorities to trust instead of the built-in ones, PEM. */
   readonly ca?: string | undefined;
   /** Another HTTP client, or a test's; used for sends and reads. Time-outs are then its own affair. */
@@ -58,6 +61,13 @@ const credential = z
 const word = z.string().refine((text) => plain(text) !== '', 'is blank');
 
 const milliseconds = z.number().int().positive();
+
+const atLeastOne = z.number().int().positive();
+
+/** A limit that is named and undefined is one that is left out. */
+function withoutGaps(limits: Partial<Record<keyof DayReportLimits, number | undefined>>): Partial<DayReportLimits> {
+  return Object.fromEntries(Object.entries(limits).filter(([, limit]) => limit !== undefined));
+}
 
 const timeouts = z
   .object({
@@ -105,6 +115,17 @@ const schema = z
     extraScheduleWords: z.record(word, z.enum(SCHEDULE_READINGS)).default({}).transform(scheduleWordsOf),
     reportPageLimit: z.number().int().min(1).max(10_000).default(1_000),
     reportMaxPages: z.number().int().min(1).max(1_000_000).default(2_000),
+    dayReport: z
+      .object({
+        maxBytes: atLeastOne,
+        maxUnpackedBytes: atLeastOne,
+        maxRatio: atLeastOne,
+        maxFiles: atLeastOne,
+        maxRowCharacters: atLeastOne,
+      })
+      .partial()
+      .default({})
+      .transform((limits): DayReportLimits => ({ ...DEFAULT_DAY_REPORT_LIMITS, ...withoutGaps(limits) })),
     ca: z.string().optional(),
   })
   .refine((o) => o.password !== undefined || o.apiKey !== undefined, { message: 'needs password or apiKey' })

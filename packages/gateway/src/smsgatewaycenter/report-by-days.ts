@@ -1,5 +1,6 @@
 import { IANAZone } from 'luxon';
 import type { DaysAnswer, DaysQuestion } from '../days-answer.ts';
+import { isDay } from '../normalise/is-day.ts';
 import type { ProviderRecord } from '../report-answer.ts';
 import type { Transport } from '../transport.ts';
 import { callForm } from './call-form.ts';
@@ -87,10 +88,4 @@ function faultOf(question: DaysQuestion): string | null {
   if (question.recipient !== null && !/^[1-9]\d{6,14}$/.test(question.recipient))
     return 'the recipient is not E.164 digits without plus';
   return IANAZone.isValidZone(question.zone) ? null : 'the zone is not an IANA zone';
-}
-
-function isDay(text: string): boolean {
-  if (!/^\d{4}-\d{2}-\d{2}$/.test(text)) return false;
-  const day = new Date(`${text}T00:00:00Z`);
-  return !Number.isNaN(day.getTime()) && day.toISOString().startsWith(text);
 }

@@ -6,6 +6,7 @@ import { createGotTransport } from '../got-transport.ts';
 import { cleanId } from '../normalise/clean-id.ts';
 import { redactReply, type Secrets } from '../normalise/redact-reply.ts';
 import { ambiguous, NO_REPLY, notSent, type Outcome, type Reply, unbuildable } from '../outcome.ts';
+import { SMSGATEWAYCENTER } from '../providers.ts';
 import type { ReportAnswer } from '../report-answer.ts';
 import type { SchedulesAnswer } from '../schedules-answer.ts';
 import type { SendBudget } from '../send-budget.ts';
@@ -14,6 +15,7 @@ import { callForm, callHeaders, credentialsOf } from './call-form.ts';
 import { callProvider, unavailable } from './call-provider.ts';
 import { capabilitiesOf } from './capabilities.ts';
 import { cancelSchedule, moveSchedule } from './change-schedule.ts';
+import { dayReport } from './day-report.ts';
 import { judgeReply } from './judge-reply.ts';
 import { type Settings, type SmsGatewayCenterOptions, settingsOf } from './options.ts';
 import { readAccount } from './read-account.ts';
@@ -24,8 +26,6 @@ import { reportByDays } from './report-by-days.ts';
 import { readingOf } from './report-record.ts';
 import { sendForm } from './send-form.ts';
 import { causeClassOf, recordStatusOf } from './vocabulary.ts';
-
-export const SMSGATEWAYCENTER = 'smsgatewaycenter';
 
 const SEND_PATH = '/SMSApi/send';
 const ACCOUNT_PATH = '/SMSApi/account/readstatus';
@@ -57,6 +57,7 @@ export function createSmsGatewayCenter(options: SmsGatewayCenterOptions): Adapte
     reportByTransaction: (txnId, expected, zone, signal) =>
       reportByTransaction(reads, settings, txnId, expected, zone ?? settings.zone, signal),
     reportByDays: (question, onPage, signal) => reportByDays(reads, settings, question, onPage, signal),
+    dayReport: (question, reader, signal) => dayReport(reads, settings, question, reader, signal),
     account: (signal) => account(reads, settings, signal),
     heldSchedules: (signal) => heldSchedules(reads, settings, signal),
     // Not over the connections of reads: one that the provider closes just then would make an unknown of the change.

@@ -41,6 +41,7 @@ export const Route = defineEntity({
     otpReserve: p.decimal('string'),
     throttledUntil: p.datetime().nullable(),
     scheduleLead: p.interval().nullable(),
+    readsPerMinute: p.decimal('string').nullable(),
     probeForced: p.boolean(),
     hold: p.boolean(),
     holdReason: p.text().nullable(),

@@ -9,20 +9,25 @@ export interface NumberedLine {
 }
 
 /** A longer line is no message. It is read past, and never held as a whole. */
-const MAX_LINE_CHARACTERS = 262_144;
+const LONGEST_LINE_CHARACTERS = 262_144;
 
 /**
  * Cuts a stream of octets into lines, at LF only: `node:readline` also cuts at U+2028, which JSON strings may hold. A byte
  * order mark is dropped. Octets that are not UTF-8 become U+FFFD, for the reader of the line to refuse.
+ *
+ * @param longest characters of a line; of a longer one only its number is told.
  */
-export async function* numberedLines(stream: AsyncIterable<Uint8Array | string>): AsyncGenerator<NumberedLine> {
+export async function* numberedLines(
+  stream: AsyncIterable<Uint8Array | string>,
+  longest: number = LONGEST_LINE_CHARACTERS,
+): AsyncGenerator<NumberedLine> {
   let number = 0;
   let rest = '';
   let tooLong = false;
   const lineOf = (text: string, end: '\n' | ''): NumberedLine => {
     number += 1;
     const crlf = end === '\n' && text.endsWith('\r');
-    const long = tooLong || text.length > MAX_LINE_CHARACTERS;
+    const long = tooLong || text.length > longest;
     tooLong = false;
     return {
       number,
@@ -39,7 +44,7 @@ export async function* numberedLines(stream: AsyncIterable<Uint8Array | string>)
       from = at + 1;
     }
     rest += chunk.slice(from);
-    if (rest.length > MAX_LINE_CHARACTERS) {
+    if (rest.length > longest) {
       tooLong = true;
       rest = '';
     }

@@ -7,13 +7,13 @@ import {
   RECEIPTS_AT_ONCE,
   type ReceiptOrigin,
   type ReceiptRecord,
-  type RowRef,
   recordReceipts,
   resolveReviewOf,
+  type Sql,
   sweepCancelled,
 } from '@sendledger/core/ledger';
-import type { ProviderRecord } from '@sendledger/gateway';
-import { type AppContext, Counter } from '@sendledger/worker';
+import type { AppContext } from '../app.ts';
+import { Counter } from '../metrics.ts';
 import { movedLine } from './moved-line.ts';
 
 export interface KeptReceipts {
@@ -72,12 +72,21 @@ export class ReceiptKeeper {
     return total;
   }
 
-  /** On disk when this returns. At most `RECEIPTS_AT_ONCE`. */
+  /**
+   * On disk when this returns. At most `RECEIPTS_AT_ONCE`.
+   *
+   * @param also what has to be on disk with them or not at all, e.g. which run brought them; in the same transaction.
+   */
   async store(
     origin: ReceiptOrigin,
     records: readonly ReceiptRecord[],
+    also: (sql: Sql, hashes: readonly Buffer[]) => Promise<void> = async () => undefined,
   ): Promise<{ readonly hashes: readonly Buffer[]; readonly fresh: number }> {
-    const stored = await durably(this.#context.pool, 'receipts stored', (sql) => recordReceipts(sql, origin, records));
+    const stored = await durably(this.#context.pool, 'receipts stored', async (sql) => {
+      const recorded = await recordReceipts(sql, origin, records);
+      await also(sql, recorded.hashes);
+      return recorded;
+    });
     if (stored.fresh > 0) this.#unmapped.inc(records.filter((record) => record.status === 'unmapped').length);
     return stored;
   }
@@ -122,22 +131,4 @@ export class ReceiptKeeper {
       this.#context.log.warn({ err }, event);
     }
   }
-}
-
-/** A provider's record as the ledger keeps it. `message`: whose it is, where that is known without the provider's ids. */
-export function toReceipt(record: ProviderRecord, message?: RowRef): ReceiptRecord {
-  return {
-    providerTxnId: record.providerTxnId,
-    providerMessageId: record.providerMessageId,
-    recipient: record.recipient,
-    senderId: record.senderId,
-    statusWord: record.statusWord ?? '',
-    status: record.status,
-    cause: record.cause,
-    causeClass: record.causeClass,
-    submittedAt: record.submittedAt,
-    deliveredAt: record.deliveredAt,
-    evidence: record.evidence,
-    ...(message === undefined ? {} : { message: { id: message.id, createdAt: message.createdAt } }),
-  };
 }

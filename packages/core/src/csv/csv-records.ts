@@ -9,7 +9,7 @@ export type CsvRecord =
 
 /** A quote that is not closed within this many lines was not meant to span them. */
 const MAX_RECORD_LINES = 200;
-const MAX_RECORD_CHARACTERS = 65_536;
+const LONGEST_RECORD_CHARACTERS = 65_536;
 
 /**
  * Reads records by RFC 4180: comma, double quotes, `""` for a quote, line ends inside quotes kept as they are. Empty lines
@@ -18,8 +18,13 @@ const MAX_RECORD_CHARACTERS = 65_536;
  * A fault costs the line it is on and no other: reading goes on with the next line. That is why this is not csv-parse
  * (7.0.3): past a stray quote its `skip_records_with_error` swallowed the good records up to the next quote, and it counts
  * CRLF inside quotes as two lines.
+ *
+ * @param longest characters of a record that spans lines.
  */
-export async function* csvRecords(lines: AsyncIterable<NumberedLine>): AsyncGenerator<CsvRecord> {
+export async function* csvRecords(
+  lines: AsyncIterable<NumberedLine>,
+  longest: number = LONGEST_RECORD_CHARACTERS,
+): AsyncGenerator<CsvRecord> {
   const source = lines[Symbol.asyncIterator]();
   /** Lines that were read ahead for a record that turned out to be none. */
   const ahead: NumberedLine[] = [];
@@ -41,7 +46,7 @@ export async function* csvRecords(lines: AsyncIterable<NumberedLine>): AsyncGene
     let verdict = reader.read(first.text);
     let last = first;
     let characters = first.text.length;
-    while (verdict === 'open' && taken.length < MAX_RECORD_LINES && characters <= MAX_RECORD_CHARACTERS) {
+    while (verdict === 'open' && taken.length < MAX_RECORD_LINES && characters <= longest) {
       const more = await next();
       if (more === undefined) break;
       taken.push(more);

@@ -1,7 +1,11 @@
-import type { Sql, WaitingReceipt } from '@sendledger/core/ledger';
+import type { WaitingReceipt } from './postpone-receipts.ts';
+import type { Sql } from './sql.ts';
 
 /** A receipt that cannot be applied for what it holds is looked at ever more seldom, as one that matches nothing; at last once an hour. */
-export async function setAside(sql: Sql, receipt: Pick<WaitingReceipt, 'hash' | 'receivedMonth'>): Promise<void> {
+export async function setAsideReceipt(
+  sql: Sql,
+  receipt: Pick<WaitingReceipt, 'hash' | 'receivedMonth'>,
+): Promise<void> {
   await sql.query(
     `update sendledger.delivery_receipt r
      set looks = least(r.looks + 1, 1000), next_look_at = now() + least(interval '5 s' * power(2, least(r.looks, 12)), interval '1 hour')
