@@ -15,10 +15,10 @@ export async function askDayById(
        select s.id, s.created_at from sendledger.submission s
        where s.route_id in (select r.id from sendledger.route r where r.provider = $1 and r.account = $2)
          and s.requested_at >= $3::date::timestamp at time zone $4 and s.requested_at < ($3::date + 1)::timestamp at time zone $4
-       -- A request is made within a day of its submission's making; the bound leaves out the other months.
-       and s.created_at >= ($3::date - 2)::timestamp at time zone 'UTC' and s.created_at < ($3::date + 3)::timestamp at time zone 'UTC'
-       and s.state::text in ('accepted', 'ambiguous') and coalesce(s.poll_at, 'infinity') > now()
-       and exists (select from sendledger.outbound_message m where m.submission_id = s.id and m.state in ('claimed', 'submitted', 'unknown'))
+         -- A request is made within a day of its submission's making; the bound leaves out the other months.
+         and s.created_at >= ($3::date - 2)::timestamp at time zone 'UTC' and s.created_at < ($3::date + 3)::timestamp at time zone 'UTC'
+         and s.state::text in ('accepted', 'ambiguous') and coalesce(s.poll_at, 'infinity') > now()
+         and exists (select from sendledger.outbound_message m where m.submission_id = s.id and m.state in ('claimed', 'submitted', 'unknown'))
        -- By id, as everybody locks them: an update alone takes them as it finds them.
        order by s.id for no key update of s
      )
