@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { Orders } from './orders.ts';
-import { POINTS } from './points.ts';
+import { BACKFILL_POINTS, POINTS } from './points.ts';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const run = promisify(execFile);
@@ -39,9 +39,9 @@ async function resolved(...flags: string[]): Promise<string> {
 }
 
 describe('the points of the pipeline', () => {
-  test('stand in the sources once each, and are those that the matrix stops at', () => {
+  test('stand in the sources once each, and are those that the matrix or the test of the backfill stops at', () => {
     const found = pointsInSources();
-    expect(found.toSorted()).toEqual([...new Set(POINTS.map((point) => point.name))].toSorted());
+    expect(found.toSorted()).toEqual([...new Set(POINTS.map((point) => point.name)), ...BACKFILL_POINTS].toSorted());
     expect(new Set(found).size).toBe(found.length);
   });
 

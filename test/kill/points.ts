@@ -36,6 +36,20 @@ const single = (name: string, app: AppName, prelude: Prelude): Point => ({
   core: false,
 });
 
+/**
+ * Points of the backfill app, which is no part of this matrix: it sends nothing, and no message comes to it but by an order of a person.
+ * A process is killed at each of them, and at the commits of receipts that it shares, by `test/backfill/killed.test.ts`.
+ */
+export const BACKFILL_POINTS: readonly string[] = [
+  'backfill day taken: before commit',
+  'backfill day taken: after commit',
+  'backfill: day fetched',
+  'backfill day stored: before commit',
+  'backfill day stored: after commit',
+  'backfill day applied: before commit',
+  'backfill day applied: after commit',
+];
+
 /** In the order in which a message comes to them; then what only looks, and what only some messages come to. */
 export const POINTS: readonly Point[] = [
   ...around('claim', 'claim'),
