@@ -16,6 +16,7 @@ const PROGRAMS = {
   claim: ['apps/claim/src/main.ts'],
   submit: ['apps/submit/src/main.ts'],
   reconcile: ['apps/reconcile/src/main.ts'],
+  ops: ['apps/ops/src/main.ts'],
   'gateway-sim': ['apps/gateway-sim/src/main.ts'],
   bench: ['test/bench/main.ts'],
   kill: ['test/kill/main.ts'],
