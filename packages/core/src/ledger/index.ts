@@ -29,6 +29,7 @@ export * from './lock-submissions.ts';
 export * from './mark.ts';
 export { maskEvidence, maskKnown, maskNumber, maskNumbers } from './mask-numbers.ts';
 export type { ChainLink } from './message-chain.ts';
+export * from './message-list.ts';
 export * from './message-story.ts';
 export * from './migration-state.ts';
 export * from './months.ts';
