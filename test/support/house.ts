@@ -82,4 +82,5 @@ export const urls = (database: TestDatabase) => ({
   claim: database.urlFor('sendledger_claim'),
   submit: database.urlFor('sendledger_submit'),
   reconcile: database.urlFor('sendledger_reconcile'),
+  ops: database.urlFor('sendledger_ops'),
 });

@@ -1,4 +1,4 @@
-import { type AppContext, readSettings, runApp } from '@sendledger/worker';
+import { readSettings, runApp } from '@sendledger/worker';
 import { listenAddress } from './access/loopback.ts';
 import { startOps } from './ops.ts';
 import { checkOpsSettings, OPS_SETTINGS, PAGE_STATEMENT_MS } from './settings.ts';
@@ -8,10 +8,10 @@ const read = () => readSettings(OPS_SETTINGS, process.env, checkOpsSettings);
 await runApp(
   'ops',
   read,
-  async (context: AppContext) => {
+  async (context, health) => {
     const settings = read();
     const { SENDLEDGER_OPS_USER: user, SENDLEDGER_OPS_PASSWORD: password } = settings;
-    return startOps(context, {
+    return startOps(context, health, {
       host: listenAddress(settings.SENDLEDGER_OPS_HOST),
       port: settings.SENDLEDGER_OPS_PORT,
       hostNames: settings.SENDLEDGER_OPS_HOSTS,

@@ -1,11 +1,8 @@
 import { MESSAGE_STATES } from '@sendledger/core';
-import { type Overview, RECEIPT_SOURCES } from '@sendledger/core/ledger';
+import { auditFigures, type Overview, RECEIPT_SOURCES } from '@sendledger/core/ledger';
 import { Gauge, type Registry } from '@sendledger/worker';
 import type { FastifyInstance } from 'fastify';
 import { APPS } from './overview/tables.ts';
-
-/** Those that every fleet runs; others are shown once they have run. */
-const AUDITS = ['past_lease', 'accepted_without_id', 'no_final_state', 'live_duplicates'];
 
 /**
  * The figures of the overview for Prometheus. They are the database's and not a process's, so one process of the fleet exports them:
@@ -190,14 +187,14 @@ export class LedgerMetrics {
       g.set(o.strayRows);
     });
     this.#gauge('audit_findings', 'What the last run of an audit found; 0 when nothing.', ['audit'], (g, o) => {
-      for (const audit of auditsOf(o)) g.set({ audit: audit.label }, audit.findings);
+      for (const { audit, findings } of auditFigures(o.audits)) g.set({ audit }, findings);
     });
     this.#gauge(
       'audit_age_seconds',
       'Seconds since a run of an audit last ended, in any process; +Inf before the first.',
       ['audit'],
       (g, o) => {
-        for (const audit of auditsOf(o)) g.set({ audit: audit.label }, audit.age);
+        for (const { audit, ageSeconds } of auditFigures(o.audits)) g.set({ audit }, ageSeconds);
       },
     );
     this.#gauge(
@@ -212,26 +209,6 @@ export class LedgerMetrics {
       g.set((o.census?.tookMs ?? 0) / 1000);
     });
   }
-}
-
-/** An audit may be made of several, each by its own process: `schedules smsgatewaycenter/default`. */
-function auditsOf({ audits }: Overview): { label: string; findings: number; age: number }[] {
-  // `events_without_messages:…` keep what was compared, and are no audits.
-  const labels = new Set([
-    ...AUDITS,
-    ...audits.map(({ name }) => name.split(' ')[0] ?? name).filter((n) => !n.includes(':')),
-  ]);
-  return [...labels].map((label) => {
-    const own = audits.filter((audit) => audit.name === label || audit.name.startsWith(`${label} `));
-    return {
-      label,
-      findings: own.reduce((sum, audit) => sum + audit.findings, 0),
-      age:
-        own.length === 0
-          ? Number.POSITIVE_INFINITY
-          : Math.max(...own.map((a) => a.finishedSecondsAgo ?? Number.POSITIVE_INFINITY)),
-    };
-  });
 }
 
 export function serveMetrics(server: FastifyInstance, scrape: () => Promise<string>, contentType: string): void {

@@ -1,4 +1,4 @@
-import { type AppContext, Loop, type RunningApp } from '@sendledger/worker';
+import { type AppContext, type HealthChecks, Loop, type RunningApp } from '@sendledger/worker';
 import type { Credentials } from './access/credentials.ts';
 import { serveHealth } from './health.ts';
 import { serveMessages } from './messages/routes.ts';
@@ -28,6 +28,7 @@ export interface OpsOptions {
 /** Puts the rooms behind the door and opens it. */
 export async function startOps(
   context: AppContext,
+  health: HealthChecks,
   options: OpsOptions,
 ): Promise<RunningApp & { readonly url: string }> {
   const { log, registry } = context;
@@ -36,7 +37,7 @@ export async function startOps(
   const metrics = new LedgerMetrics(registry);
   const views = options.redisUrl === null ? null : new WakeQueueViews(options.redisUrl, log);
   const server = await createServer({ ...options, log });
-  serveHealth(server, context.health);
+  serveHealth(server, health);
   serveStaticFiles(server);
   serveOverview(server, {
     reader,

@@ -1,6 +1,6 @@
 import helmet from '@fastify/helmet';
 import type { Log } from '@sendledger/worker';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance } from 'fastify';
+import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify';
 import { type Credentials, needCredentials } from './access/credentials.ts';
 import { checkHostNames } from './access/host-names.ts';
 import { isLoopback } from './access/loopback.ts';
@@ -33,7 +33,7 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   const log: FastifyBaseLogger = options.log.child({}, { serializers: { req: () => undefined, res: () => undefined } });
   const server = Fastify({
     loggerInstance: log,
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     connectionTimeout: 30_000,
     requestTimeout: 10_000,
     keepAliveTimeout: 30_000,

@@ -12,6 +12,5 @@ export async function contextOf(pool: pg.Pool): Promise<AppContext> {
     wakeUps: createWakeUps(undefined, log),
     worker: await registerWorker(pool, 'reconcile', 'test'),
     registry: new Registry(),
-    health: { alive: () => null, ready: () => null, degraded: () => null },
   };
 }

@@ -29,12 +29,10 @@ export interface AppContext {
   readonly worker: WorkerIdentity;
   readonly log: Log;
   readonly registry: Registry;
-  /** Whether this process is well, for an app that serves the answers itself. */
-  readonly health: HealthChecks;
 }
 
 export interface AppOptions {
-  /** The app serves health and metrics itself, behind its own door, and says where in {@link RunningApp.url}. */
+  /** The app serves health and metrics itself, behind its own door, by the checks it is given, and says where in {@link RunningApp.url}. */
   readonly servesHealth?: boolean;
   /** Longest a statement may take, ms. Default 60 000. */
   readonly statementTimeoutMs?: number;
@@ -72,7 +70,7 @@ const STUCK_AFTER_MS = 120_000;
 export async function runApp(
   name: string,
   readSettings: () => WorkerSettings,
-  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+  start: (context: AppContext, health: HealthChecks) => Promise<RunningApp> | RunningApp,
   options: AppOptions = {},
 ): Promise<void> {
   try {
@@ -108,7 +106,7 @@ async function checkRole(pool: pg.Pool, name: string, log: Log): Promise<void> {
 async function bringUp(
   name: string,
   settings: WorkerSettings,
-  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+  start: (context: AppContext, health: HealthChecks) => Promise<RunningApp> | RunningApp,
   options: AppOptions,
 ): Promise<void> {
   const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
@@ -180,7 +178,7 @@ async function bringUp(
       });
   const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
   await at('boot: registered');
-  app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry, health: checks });
+  app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry }, checks);
   const { loops, rest } = app;
 
   const beat = setInterval(() => {
