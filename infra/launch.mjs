@@ -17,6 +17,7 @@ const PROGRAMS = {
   submit: ['apps/submit/src/main.ts'],
   reconcile: ['apps/reconcile/src/main.ts'],
   backfill: ['apps/backfill/src/main.ts'],
+  ops: ['apps/ops/src/main.ts'],
   'gateway-sim': ['apps/gateway-sim/src/main.ts'],
   bench: ['test/bench/main.ts'],
   kill: ['test/kill/main.ts'],

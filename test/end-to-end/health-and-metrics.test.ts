@@ -30,12 +30,7 @@ describe('what an operator reads of a worker', () => {
     const sim = await startGatewaySim({ deliveryMs: { min: 3_600_000, max: 3_600_000 } });
     await furnish(database);
     const url = urls(database);
-    const reconcile = startApp('reconcile', {
-      DATABASE_URL: url.reconcile,
-      SMSGATEWAYCENTER_BASE_URL: sim.url,
-      SENDLEDGER_UPKEEP_INTERVAL_MS: '200',
-    });
-    const health = await healthOf(reconcile);
+    const health = await healthOf(startApp('ops', { DATABASE_URL: url.ops }));
     const oldest = /^sendledger_oldest_due_seconds\{.*message_class="otp"/;
     const ratio = /^sendledger_pending_ratio\{.*message_class="transactional"/;
     await until(async () => (await metric(health, oldest)) === 0);

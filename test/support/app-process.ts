@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 
-export type AppName = 'claim' | 'submit' | 'reconcile' | 'backfill';
+export type AppName = 'claim' | 'submit' | 'reconcile' | 'backfill' | 'ops';
 
 export interface LogLine {
   readonly event: string;
@@ -42,6 +42,8 @@ const QUICK = {
   SENDLEDGER_BACKFILL_PAUSE_MS: '100',
   SENDLEDGER_BACKFILL_LONGEST_PAUSE_MS: '1000',
   SENDLEDGER_SHUTDOWN_DEADLINE_MS: '20000',
+  SENDLEDGER_OPS_PORT: '0',
+  SENDLEDGER_CENSUS_INTERVAL_MS: '200',
   SMSGATEWAYCENTER_USERID: 'demo',
   SMSGATEWAYCENTER_PASSWORD: 'demopassword',
 };

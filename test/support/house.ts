@@ -87,4 +87,5 @@ export const urls = (database: TestDatabase) => ({
   submit: database.urlFor('sendledger_submit'),
   reconcile: database.urlFor('sendledger_reconcile'),
   backfill: database.urlFor('sendledger_backfill'),
+  ops: database.urlFor('sendledger_ops'),
 });

@@ -1,4 +1,3 @@
-import { normaliseRecipient } from '@sendledger/core';
 import { findMessages, messageStory, type RowRef, type Sql } from '@sendledger/core/ledger';
 import { CliFailure } from './failure.ts';
 
@@ -6,15 +5,9 @@ import { CliFailure } from './failure.ts';
 export const MESSAGE_HELP =
   'message id, attempt key, business key, event id, recipient, provider transaction or message id';
 
-/** The ledger keeps numbers as digits and UUIDs in lower case; a person pastes them as they come. */
+/** Every message that is known by it, the newest first. */
 export async function findAll(sql: Sql, wanted: string): Promise<RowRef[]> {
-  const text = wanted.trim();
-  const found = await findMessages(sql, text);
-  if (found.length > 0) return found;
-  if (/^[0-9A-Fa-f-]{36}$|^[0-9A-Fa-f]{64}$/.test(text) && text !== text.toLowerCase())
-    return findMessages(sql, text.toLowerCase());
-  const recipient = normaliseRecipient(text, {});
-  return recipient.ok ? findMessages(sql, recipient.number) : [];
+  return findMessages(sql, wanted);
 }
 
 export function notKnown(wanted: string): CliFailure {

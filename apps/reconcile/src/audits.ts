@@ -5,7 +5,6 @@ import {
   auditNoFinalState,
   auditPastLease,
   auditSchedules,
-  auditStates,
   closeEventsFailure,
   compareEvents,
   countEvents,
@@ -19,7 +18,7 @@ import {
   takeAudit,
 } from '@sendledger/core/ledger';
 import type { Adapter } from '@sendledger/gateway';
-import { type AppContext, Gauge, type Round } from '@sendledger/worker';
+import type { AppContext, Round } from '@sendledger/worker';
 
 export interface AuditPolicy {
   /** Between two runs of one audit, over the whole fleet. */
@@ -35,15 +34,14 @@ export interface AuditPolicy {
 const LONGEST = `select set_config('statement_timeout', '60s', true), set_config('enable_seqscan', 'on', true)`;
 
 interface Audit {
-  /** The fleet takes turns by this; it begins with its label. */
+  /** The fleet takes turns by this. One that is run for each account ends with it. */
   readonly name: string;
-  readonly label: string;
   readonly run: () => Promise<AuditResult>;
 }
 
 /**
  * Looks for what should not be there, each audit once an interval over the whole fleet: what it finds is counted, and asked of a
- * person once. It repairs nothing. See docs/audits.md. The figures are shown by every process, whoever ran the audit.
+ * person once. It repairs nothing. See docs/audits.md. What it counted is exported by ops.
  *
  * @param adapters by `provider/account`
  * @throws SendledgerError SENDLEDGER_CONFIG for a function that is not named as it must be
@@ -54,23 +52,6 @@ export function auditsRound(
   policy: AuditPolicy,
 ): () => Promise<Round> {
   const audits = auditsOf(context, adapters, policy);
-  const labels = [...new Set(audits.map((audit) => audit.label))];
-  const findings = new Gauge({
-    name: 'sendledger_audit_findings',
-    help: 'What the last run of an audit found; 0 when nothing.',
-    labelNames: ['audit'],
-    registers: [context.registry],
-  });
-  const age = new Gauge({
-    name: 'sendledger_audit_age_seconds',
-    help: 'Seconds since a run of an audit last ended, in any process; +Inf before the first.',
-    labelNames: ['audit'],
-    registers: [context.registry],
-  });
-  for (const audit of labels) {
-    findings.set({ audit }, 0);
-    age.set({ audit }, Number.POSITIVE_INFINITY);
-  }
 
   return async () => {
     for (const audit of audits) {
@@ -86,15 +67,6 @@ export function auditsRound(
         context.log.error({ err, audit: audit.name }, 'audit_failed');
       }
     }
-    const states = new Map((await auditStates(context.sql)).map((state) => [state.name, state]));
-    for (const label of labels) {
-      const own = audits.filter((audit) => audit.label === label).map((audit) => states.get(audit.name));
-      findings.set(
-        { audit: label },
-        own.reduce((sum, state) => sum + (state?.findings ?? 0), 0),
-      );
-      age.set({ audit: label }, Math.max(...own.map((state) => state?.finishedSecondsAgo ?? Number.POSITIVE_INFINITY)));
-    }
     return 'none';
   };
 }
@@ -104,7 +76,6 @@ function auditsOf(context: AppContext, adapters: ReadonlyMap<string, Adapter>, p
   const withoutIds = [...adapters.values()].filter((a) => a.capabilities.idFor === 'none').map((a) => a.provider);
   const reading = (name: string, read: (sql: Sql) => Promise<AuditResult>): Audit => ({
     name,
-    label: name,
     run: () =>
       durably(context.pool, async (sql) => {
         await sql.query(LONGEST);
@@ -122,7 +93,6 @@ function auditsOf(context: AppContext, adapters: ReadonlyMap<string, Adapter>, p
       : [
           {
             name: 'events_without_messages',
-            label: 'events_without_messages',
             run: () => auditEvents(context, fn, items),
           },
         ]),
@@ -131,7 +101,6 @@ function auditsOf(context: AppContext, adapters: ReadonlyMap<string, Adapter>, p
       .filter(([, adapter]) => adapter.capabilities.schedule.supported)
       .map(([account, adapter]) => ({
         name: `schedules ${account}`,
-        label: 'schedules',
         run: () => auditHeld(context, account, adapter, items),
       })),
   ];

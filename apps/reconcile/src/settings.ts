@@ -21,7 +21,7 @@ export const RECONCILE_SETTINGS = {
   SENDLEDGER_FILTERED_READS: whole(0, 1_000, 20),
   /** Months of partitions made ahead. */
   SENDLEDGER_MONTHS_AHEAD: whole(1, 36, 3),
-  /** Pause between two upkeeps: partitions and the gauges read from the database. */
+  /** Pause between two upkeeps: partitions, and schedules whose zone has other rules by now. */
   SENDLEDGER_UPKEEP_INTERVAL_MS: whole(100, 3_600_000, 15_000),
   /** Between two runs of one audit, over the whole fleet. */
   SENDLEDGER_AUDIT_INTERVAL_MS: whole(100, 86_400_000, 300_000),

@@ -14,7 +14,7 @@ import {
 import { at } from '@sendledger/core/points';
 import pg from 'pg';
 import type { WorkerSettings } from './config.ts';
-import { startHealth } from './health.ts';
+import { type HealthChecks, startHealth } from './health.ts';
 import { createLog, type Log } from './log.ts';
 import type { Loop } from './loop.ts';
 import { createRegistry, Gauge, type Registry } from './metrics.ts';
@@ -32,9 +32,18 @@ export interface AppContext {
   readonly registry: Registry;
 }
 
+export interface AppOptions {
+  /** The app serves health and metrics itself, behind its own door, by the checks it is given, and says where in {@link RunningApp.url}. */
+  readonly servesHealth?: boolean;
+  /** Longest a statement may take, ms. Default 60 000. */
+  readonly statementTimeoutMs?: number;
+}
+
 /** What an app gives back: its loops, and how it comes to rest. */
 export interface RunningApp {
   readonly loops: readonly Loop[];
+  /** Where it answers, of an app that serves health itself. */
+  readonly url?: string;
   /**
    * Age in ms of the oldest request this process may hold open; null: none. Told with each sign of life: what may still be on
    * the wire is never called absent. Apps that send nothing have none.
@@ -62,10 +71,11 @@ const STUCK_AFTER_MS = 120_000;
 export async function runApp(
   name: string,
   readSettings: () => WorkerSettings,
-  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+  start: (context: AppContext, health: HealthChecks) => Promise<RunningApp> | RunningApp,
+  options: AppOptions = {},
 ): Promise<void> {
   try {
-    await bringUp(name, readSettings(), start);
+    await bringUp(name, readSettings(), start, options);
   } catch (error) {
     process.stderr.write(`${oneLine(error)}\n`);
     process.exit(1);
@@ -97,8 +107,10 @@ async function checkRole(pool: pg.Pool, name: string, log: Log): Promise<void> {
 async function bringUp(
   name: string,
   settings: WorkerSettings,
-  start: (context: AppContext) => Promise<RunningApp> | RunningApp,
+  start: (context: AppContext, health: HealthChecks) => Promise<RunningApp> | RunningApp,
+  options: AppOptions,
 ): Promise<void> {
+  const statementTimeoutMs = options.statementTimeoutMs ?? 60_000;
   const log = createLog(name, settings.SENDLEDGER_LOG_LEVEL, settings.SENDLEDGER_INSTANCE);
   const pool = new pg.Pool({
     connectionString: settings.DATABASE_URL,
@@ -106,11 +118,11 @@ async function bringUp(
     connectionTimeoutMillis: 5_000,
     // A connection that a firewall swallowed answers nothing and closes nothing.
     keepAlive: true,
-    query_timeout: 75_000,
+    query_timeout: statementTimeoutMs + 15_000,
     application_name: `sendledger ${name}`,
     // A transaction of ours is short; one that is not belongs to a process that hangs, and must not hold its locks.
     idle_in_transaction_session_timeout: 15_000,
-    statement_timeout: 60_000,
+    statement_timeout: statementTimeoutMs,
     // Awaited by the pool: a query of ours behind its back would meet the first one of a borrower.
     onConnect: async (client) => {
       await client.query(WORKER_SESSION);
@@ -137,11 +149,7 @@ async function bringUp(
   let app: RunningApp | undefined;
   let stopping = false;
   let stoppingSince = 0;
-  // Before the process is registered: a port that is taken must leave nothing behind.
-  const health = await startHealth({
-    host: settings.SENDLEDGER_HEALTH_HOST,
-    port: settings.SENDLEDGER_HEALTH_PORT,
-    registry,
+  const checks: HealthChecks = {
     alive: () => {
       const stuck = app?.loops.find((loop) => loop.quietMs > STUCK_AFTER_MS);
       return stuck === undefined ? null : `loop ${stuck.name} has not ended a round for ${stuck.quietMs} ms`;
@@ -157,10 +165,19 @@ async function bringUp(
       }
     },
     degraded: () => (wakeUps.up === false ? 'Redis is down: working by polling' : null),
-  });
+  };
+  // Before the process is registered: a port that is taken must leave nothing behind.
+  const health = options.servesHealth
+    ? null
+    : await startHealth({
+        ...checks,
+        host: settings.SENDLEDGER_HEALTH_HOST,
+        port: settings.SENDLEDGER_HEALTH_PORT,
+        registry,
+      });
   const worker = await registerWorker(pool, name, settings.SENDLEDGER_INSTANCE);
   await at('boot: registered');
-  app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry });
+  app = await start({ pool, sql: prepared(pool), wakeUps, worker, log, registry }, checks);
   const { loops, rest } = app;
 
   const beat = setInterval(() => {
@@ -168,7 +185,7 @@ async function bringUp(
     beaten.catch((err) => log.warn({ err }, 'beat_failed'));
   }, BEAT_MS);
   for (const loop of loops) loop.start();
-  log.info({ worker: worker.id, health: health.url, redis: wakeUps.up !== null }, 'started');
+  log.info({ worker: worker.id, health: health?.url ?? app.url, redis: wakeUps.up !== null }, 'started');
 
   const stop = async (signal: string) => {
     if (stopping) {
@@ -196,7 +213,7 @@ async function bringUp(
       process.exitCode = 1;
     }
     clearInterval(beat);
-    await Promise.allSettled([health.close(), wakeUps.close()]);
+    await Promise.allSettled([health?.close(), wakeUps.close()]);
     await pool.end();
     log.info('stopped');
     process.exit();

@@ -4,15 +4,19 @@ import type { Registry } from './metrics.ts';
 /** A named reason why this process is not well; null when it is. */
 type Check = () => Promise<string | null> | string | null;
 
-export interface HealthOptions {
-  readonly host: string;
-  readonly port: number;
+/** What is asked of a process, whoever serves the answers. */
+export interface HealthChecks {
   /** Alive: the process moves. No dependency is asked: a restart would not mend Postgres. */
   readonly alive: Check;
   /** Ready: it can do its work. Redis is not part of it; without Redis it works by polling. */
   readonly ready: Check;
   /** Said beside a good answer: `redis is down, working by polling`. */
   readonly degraded: Check;
+}
+
+export interface HealthOptions extends HealthChecks {
+  readonly host: string;
+  readonly port: number;
   readonly registry: Registry;
 }
 

@@ -1,4 +1,4 @@
-export { type AppContext, type RunningApp, runApp } from './app.ts';
+export { type AppContext, type AppOptions, type RunningApp, runApp } from './app.ts';
 export { Batcher } from './batcher.ts';
 export { type ClassLoops, classLoops } from './class-loops.ts';
 export {
@@ -10,6 +10,7 @@ export {
   type WorkerSettings,
   whole,
 } from './config.ts';
+export type { HealthChecks } from './health.ts';
 export { createLog, type Log, maskRecipient } from './log.ts';
 export { Loop, type Round } from './loop.ts';
 export { Counter, Gauge, Histogram, Registry } from './metrics.ts';

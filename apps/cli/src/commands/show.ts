@@ -1,8 +1,7 @@
-import { type MessageStory, messageStory } from '@sendledger/core/ledger';
+import { hideNumbers, type MessageStory, messageStory } from '@sendledger/core/ledger';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
 import { findAll, MESSAGE_HELP, notKnown } from '../find-message.ts';
-import { hideNumbers } from '../output/hide-numbers.ts';
 import { matchLines, storyLines } from '../output/story-lines.ts';
 import { data, json } from '../output/write.ts';
 import { readSettings } from '../settings.ts';

@@ -1,4 +1,5 @@
 import type { RowRef } from './identity.ts';
+import { type ChainLink, messageChain } from './message-chain.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
 /** Everything the ledger knows about one message, in the order it happened. Text and parameters are left out. */
@@ -11,46 +12,17 @@ export interface MessageStory {
   readonly adjustments: readonly Readonly<Record<string, unknown>>[];
   /** What persons did with it. */
   readonly decisions: readonly Readonly<Record<string, unknown>>[];
-}
-
-/** Our id, a recipient, the provider's id of a message or of a request: each by its index, whatever the size of the ledger. */
-export const FIND_BY_INDEX = `select f.id, f.created_at from (
-    select m.id, m.created_at from sendledger.outbound_message m where m.id = $2::bigint
-    union
-    (select m.id, m.created_at from sendledger.outbound_message m where m.recipient = $1 order by m.created_at desc limit 20)
-    union
-    select p.message_id, p.message_created_at from sendledger.provider_message p
-    where p.provider_message_id = $1 and p.account in (select r.provider || '/' || r.account from sendledger.route r)
-    union
-    (select m.id, m.created_at from sendledger.submission s
-     join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at
-       and m.state in ('claimed', 'submitted', 'unknown')
-     where s.provider_txn_id = $1 limit 20)
-  ) f order by f.created_at desc, f.id desc limit 20`;
-
-/** An attempt key, a business key or an event id has no index of its own: this reads the months, and is asked last. */
-const FIND_BY_READING = `select m.id, m.created_at from sendledger.outbound_message m
-  where m.attempt_key = $2::uuid or m.business_key = $1 or m.event_id = $1 or m.provider_txn_id = $1
-  order by m.created_at desc, m.id desc limit 20`;
-
-/**
- * Finds messages by whatever a person has in hand: our id, a recipient, a provider's transaction or message id, else the
- * attempt key, the business key or an event id. At most 20, the newest first.
- */
-export async function findMessages(sql: Sql, wanted: string): Promise<RowRef[]> {
-  const id = /^[0-9]{1,18}$/.test(wanted) ? wanted : null;
-  const uuid = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i.test(wanted) ? wanted : null;
-  type Found = { id: string; created_at: Date };
-  const indexed = await rowsOf<Found>(sql, FIND_BY_INDEX, [wanted, id]);
-  const rows = indexed.length > 0 ? indexed : await rowsOf<Found>(sql, FIND_BY_READING, [wanted, uuid]);
-  return rows.map((row) => ({ id: row.id, createdAt: row.created_at }));
+  /** What was cancelled and names it: itself, its key, its event, its campaign, or what its tenant had waiting. */
+  readonly cancellations: readonly Readonly<Record<string, unknown>>[];
+  /** The message and those it replaces and is replaced by, the oldest first; at least itself. */
+  readonly chain: readonly ChainLink[];
 }
 
 export async function messageStory(sql: Sql, ref: RowRef): Promise<MessageStory | null> {
   const [message] = await rowsOf<Record<string, unknown>>(
     sql,
     `select m.id, m.created_at, m.tenant_id, m.business_key, m.attempt_key, m.event_type, m.event_id, m.channel, m.message_class,
-       m.recipient, m.sender_id, r.name as route, m.encoding, m.segments, m.template_id, m.template_version, m.state, m.state_reason,
+       m.recipient, m.sender_id, m.campaign_id, r.name as route, m.encoding, m.segments, m.template_id, m.template_version, m.state, m.state_reason,
        m.attempt_count, m.scheduled_for, m.due_at, m.submit_by, m.claimed_at, m.requested_at, m.submitted_at, m.receipt_by,
        m.delivered_at, m.reconciled_at, m.quoted_units, m.quoted_cost::text, m.quoted_currency, m.billable_units, m.cost::text,
        m.cost_currency, m.cost_source, m.provider_txn_id, m.provider_message_id, m.provider_status_code, m.provider_cause,
@@ -78,9 +50,13 @@ export async function messageStory(sql: Sql, ref: RowRef): Promise<MessageStory 
   );
   const reviews = await rowsOf<Record<string, unknown>>(
     sql,
-    `select v.id, v.kind, v.subject, v.opened_at, v.resolved_at, v.resolution, v.evidence from sendledger.review_item v
-     where v.message_id = $1 or (v.submission_id = $2 and v.submission_id is not null)
-       or v.evidence->'messages' @> jsonb_build_array(jsonb_build_object('id', $1::bigint::text)) order by v.id`,
+    `select v.id, v.kind, v.subject, v.opened_at, v.resolved_at, v.resolved_by, v.resolution, v.note, v.evidence from sendledger.review_item v
+     where v.id in (
+       select a.id from sendledger.review_item a where a.message_id = $1
+       union all select b.id from sendledger.review_item b where b.submission_id = $2
+       union all select c.id from sendledger.review_item c
+         where c.evidence->'messages' @> jsonb_build_array(jsonb_build_object('id', $1::bigint::text)))
+     order by v.id`,
     [ref.id, message.submission_id],
   );
   const adjustments = await rowsOf<Record<string, unknown>>(
@@ -95,5 +71,50 @@ export async function messageStory(sql: Sql, ref: RowRef): Promise<MessageStory 
      from sendledger.audit_log l where l.message_id = $1 order by l.id`,
     [ref.id],
   );
-  return { message, submission: submission ?? null, receipts, reviews, adjustments, decisions };
+  const cancellations = await rowsOf<Record<string, unknown>>(
+    sql,
+    `select c.id, c.kind, c.created_at, c.requested_by, c.reason, c.covers_until from (
+       select x.* from sendledger.cancellation x where x.kind = 'message' and x.message_id = $1
+       union all
+       select x.* from sendledger.cancellation x where x.kind = 'key' and x.tenant_id = $2 and x.business_key = $3
+       union all
+       select x.* from sendledger.cancellation x where x.kind = 'event' and x.tenant_id = $2 and x.event_id = $5 and x.event_type = $4
+       union all
+       select x.* from sendledger.cancellation x where x.kind = 'campaign' and x.tenant_id = $2 and x.campaign_id = $6
+       union all
+       select x.* from sendledger.cancellation x where x.kind = 'tenant' and x.tenant_id = $2 and x.covers_until >= $7
+         and (x.message_class is null or x.message_class = $8::sendledger.message_class)
+     ) c where c.covers_until is null or c.covers_until >= $7 order by c.id`,
+    [
+      ref.id,
+      message.tenant_id,
+      message.business_key,
+      message.event_type,
+      message.event_id,
+      message.campaign_id,
+      message.created_at,
+      message.message_class,
+    ],
+  );
+  return {
+    message,
+    submission: submission ?? null,
+    receipts,
+    reviews,
+    adjustments,
+    decisions,
+    cancellations,
+    chain: await messageChain(sql, ref),
+  };
+}
+
+/** The text that was sent; null for a one-time password, which is not read for anybody. */
+export async function messageText(sql: Sql, ref: RowRef): Promise<string | null> {
+  const [row] = await rowsOf<{ body: string | null }>(
+    sql,
+    `select case when m.message_class <> 'otp' then m.body end as body from sendledger.outbound_message m
+     where m.id = $1 and m.created_at = $2`,
+    [ref.id, ref.createdAt],
+  );
+  return row?.body ?? null;
 }

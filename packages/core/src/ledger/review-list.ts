@@ -1,4 +1,5 @@
 import { type RowRef, rowKeys } from './identity.ts';
+import { maskEvidence, maskNumber, maskNumbers } from './mask-numbers.ts';
 import { messagesOf } from './review-messages.ts';
 import { rowsOf, type Sql } from './sql.ts';
 
@@ -82,7 +83,7 @@ export async function reviewItem(
   return {
     ...item,
     subject: maskNumbers(item.subject),
-    evidence: masked(item.evidence, '', known) as Record<string, unknown>,
+    evidence: maskEvidence(item.evidence, known) as Record<string, unknown>,
     messages: messages.map((message) => ({ ...message, recipient: maskNumber(message.recipient) })),
   };
 }
@@ -97,31 +98,4 @@ async function messageLines(sql: Sql, refs: readonly RowRef[]): Promise<Reviewed
      from sendledger.outbound_message m where m.id = any ($1::bigint[]) and m.created_at >= $2 and m.created_at <= $3 order by m.id`,
     rowKeys(refs),
   );
-}
-
-/** As long as a number with its country code may be, and not a piece of something longer. */
-const NUMBER = /(?<!\d)\d{10,15}(?!\d)/g;
-const NATIONAL_DIGITS = 10;
-/** Ids are needed to decide by, and some are as long as a number. */
-const IS_ID = /(^|_)(id|ids|code|owner|first|second|successor|messages|submission|transaction)$/i;
-
-function maskNumber(number: string): string {
-  return number.length <= 6 ? '***' : `${number.slice(0, 4)}******${number.slice(-2)}`;
-}
-
-function maskNumbers(text: string): string {
-  return text.replace(NUMBER, maskNumber);
-}
-
-/** The same evidence without numbers: those of its messages wherever they stand, others where no id is expected. */
-function masked(value: unknown, name: string, known: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((one) => masked(one, name, known));
-  if (typeof value === 'object' && value !== null)
-    return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, masked(one, key, known)]));
-  if (typeof value === 'number' && !IS_ID.test(name))
-    return String(value).match(NUMBER) ? maskNumbers(String(value)) : value;
-  if (typeof value !== 'string') return value;
-  const forms = known.flatMap((number) => [number, number.slice(-NATIONAL_DIGITS)]).filter((form) => form.length > 6);
-  const hidden = forms.reduce((text, form) => text.replaceAll(form, maskNumber(form)), value);
-  return IS_ID.test(name) ? hidden : maskNumbers(hidden);
 }

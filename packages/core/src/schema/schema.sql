@@ -73,6 +73,18 @@ END),
   constraint cancellation_kind_check CHECK ((kind = ANY (ARRAY['message'::text, 'key'::text, 'event'::text, 'campaign'::text, 'tenant'::text]))),
   constraint cancellation_pkey PRIMARY KEY (id)
 );
+create table sendledger.census (
+  only_row boolean default true not null,
+  holder bigint,
+  held_until timestamp with time zone,
+  counted_at timestamp with time zone,
+  took_ms integer,
+  figures jsonb,
+  constraint census_check CHECK (((holder IS NULL) = (held_until IS NULL))),
+  constraint census_check1 CHECK ((((counted_at IS NULL) = (figures IS NULL)) AND ((counted_at IS NULL) = (took_ms IS NULL)))),
+  constraint census_only_row_check CHECK (only_row),
+  constraint census_pkey PRIMARY KEY (only_row)
+);
 create table sendledger.charge_adjustment (
   id bigint generated always as identity not null,
   message_id bigint not null,
@@ -294,7 +306,7 @@ create table sendledger.outbound_message (
   updated_at timestamp with time zone default now() not null,
   tenant_id text not null,
   business_key text not null,
-  attempt_key uuid default gen_random_uuid() not null,
+  attempt_key uuid default sendledger.attempt_key_at(date_trunc('milliseconds'::text, now())) not null,
   event_type text not null,
   event_id text not null,
   event_version text,
@@ -606,6 +618,7 @@ CREATE INDEX job_checkpoint_open ON sendledger.job_checkpoint USING btree (next_
 CREATE INDEX message_key_campaign ON ONLY sendledger.message_key USING btree (tenant_id, campaign_id, message_id) WHERE (campaign_id IS NOT NULL);
 CREATE INDEX message_key_event ON ONLY sendledger.message_key USING btree (tenant_id, event_id, message_id);
 CREATE INDEX outbound_message_claim ON ONLY sendledger.outbound_message USING btree (route_id, message_class, due_at, id) WHERE (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state]));
+CREATE INDEX outbound_message_closed ON ONLY sendledger.outbound_message USING btree (submission_id) WHERE ((state = ANY (ARRAY['delivered'::sendledger.message_state, 'failed'::sendledger.message_state, 'rejected'::sendledger.message_state, 'expired'::sendledger.message_state])) AND (submission_id IS NOT NULL));
 CREATE INDEX outbound_message_code ON ONLY sendledger.outbound_message USING btree (recipient) WHERE ((message_class = 'otp'::sendledger.message_class) AND (state = ANY (ARRAY['pending'::sendledger.message_state, 'retry'::sendledger.message_state, 'claimed'::sendledger.message_state])));
 CREATE INDEX outbound_message_correlate ON ONLY sendledger.outbound_message USING btree (recipient, sender_id, requested_at) WHERE ((provider_txn_id IS NULL) AND (state = ANY (ARRAY['unknown'::sendledger.message_state, 'submitted'::sendledger.message_state])));
 CREATE INDEX outbound_message_created ON ONLY sendledger.outbound_message USING brin (created_at) WITH (pages_per_range='32', autosummarize='on');
@@ -619,6 +632,9 @@ CREATE INDEX outbound_message_submit_by ON ONLY sendledger.outbound_message USIN
 CREATE INDEX outbound_message_unresolved ON ONLY sendledger.outbound_message USING btree (requested_at) WHERE (state = 'unknown'::sendledger.message_state);
 CREATE INDEX outbound_message_zoned ON ONLY sendledger.outbound_message USING btree (scheduled_for) WHERE (scheduled_offset_s IS NOT NULL);
 CREATE INDEX review_item_message ON sendledger.review_item USING btree (message_id) WHERE ((resolved_at IS NULL) AND (message_id IS NOT NULL));
+CREATE INDEX review_item_messages ON sendledger.review_item USING gin (((evidence -> 'messages'::text)) jsonb_path_ops);
+CREATE INDEX review_item_of_message ON sendledger.review_item USING btree (message_id) WHERE (message_id IS NOT NULL);
+CREATE INDEX review_item_of_submission ON sendledger.review_item USING btree (submission_id) WHERE (submission_id IS NOT NULL);
 CREATE UNIQUE INDEX review_item_open ON sendledger.review_item USING btree (kind, subject) WHERE (resolved_at IS NULL);
 CREATE INDEX review_item_subject ON sendledger.review_item USING btree (kind, subject);
 CREATE INDEX schedule_change_due ON sendledger.schedule_change USING btree (next_at) WHERE (ended_at IS NULL);
@@ -713,6 +729,16 @@ begin
   select array_agg(u.id) into asked from whole w cross join lateral unnest(w.messages) as u(id);
   return coalesce(asked, '{}');
 end
+$function$;
+-- owner sendledger_owner
+CREATE OR REPLACE FUNCTION sendledger.attempt_key_at(p_at timestamp with time zone)
+ RETURNS uuid
+ LANGUAGE sql
+ PARALLEL SAFE
+AS $function$
+  select encode(set_bit(set_bit(
+    overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6),
+    52, 1), 53, 1), 'hex')::uuid
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.business_key(p_tenant text, p_event_type text, p_event_id text, p_recipient text, p_template text, p_version text, p_step text, p_bucket text)
@@ -1243,7 +1269,7 @@ begin
         case when x.problem is null then sha256(convert_to('sendledger.content.1' || sendledger.key_part(x.message_class)
           || sendledger.key_part(x.body) || sendledger.key_part(x.template_id) || sendledger.key_part(x.template_version), 'UTF8')) end as content_hash,
         case when x.problem is null then nextval('sendledger.message_id_seq') end as mid,
-        case when x.problem is null then gen_random_uuid() end as attempt_key
+        case when x.problem is null then sendledger.attempt_key_at(at_now) end as attempt_key
       from (
         select x.ord, x.tenant_id, x.channel, x.message_class, x.recipient, x.country, x.sender, x.event_type, x.event_id, x.event_version,
           x.key_template, x.key_version, x.key_step, x.key_bucket, x.body, x.bill_encoding, x.bill_segments, x.dlt_entity_id, x.dlt_template_id,
@@ -2461,6 +2487,7 @@ grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_ops;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_producer;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_reconcile;
+grant execute on function sendledger.attempt_key_at(timestamp with time zone) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;
@@ -2587,6 +2614,7 @@ grant insert on table sendledger.tenant to sendledger_cli;
 grant insert on table sendledger.tenant_route to sendledger_cli;
 grant insert on table sendledger.worker to sendledger_backfill;
 grant insert on table sendledger.worker to sendledger_claim;
+grant insert on table sendledger.worker to sendledger_ops;
 grant insert on table sendledger.worker to sendledger_reconcile;
 grant insert on table sendledger.worker to sendledger_submit;
 grant select on table sendledger.absence_watch to sendledger_backfill;
@@ -2608,6 +2636,8 @@ grant select on table sendledger.cancellation to sendledger_import;
 grant select on table sendledger.cancellation to sendledger_ops;
 grant select on table sendledger.cancellation to sendledger_reconcile;
 grant select on table sendledger.cancellation to sendledger_submit;
+grant select on table sendledger.census to sendledger_cli;
+grant select on table sendledger.census to sendledger_ops;
 grant select on table sendledger.charge_adjustment to sendledger_backfill;
 grant select on table sendledger.charge_adjustment to sendledger_cli;
 grant select on table sendledger.charge_adjustment to sendledger_ops;
@@ -2746,6 +2776,11 @@ grant select on table sendledger.worker to sendledger_cli;
 grant select on table sendledger.worker to sendledger_ops;
 grant select on table sendledger.worker to sendledger_reconcile;
 grant select on table sendledger.worker to sendledger_submit;
+grant update on column sendledger.census.counted_at to sendledger_ops;
+grant update on column sendledger.census.figures to sendledger_ops;
+grant update on column sendledger.census.held_until to sendledger_ops;
+grant update on column sendledger.census.holder to sendledger_ops;
+grant update on column sendledger.census.took_ms to sendledger_ops;
 grant update on column sendledger.delivery_receipt.applied_at to sendledger_backfill;
 grant update on column sendledger.delivery_receipt.applied_at to sendledger_reconcile;
 grant update on column sendledger.delivery_receipt.cause_class to sendledger_backfill;
@@ -2969,12 +3004,14 @@ grant update on column sendledger.submission.state to sendledger_ops;
 grant update on column sendledger.submission.state to sendledger_submit;
 grant update on column sendledger.worker.ended_at to sendledger_backfill;
 grant update on column sendledger.worker.ended_at to sendledger_claim;
+grant update on column sendledger.worker.ended_at to sendledger_ops;
 grant update on column sendledger.worker.ended_at to sendledger_reconcile;
 grant update on column sendledger.worker.ended_at to sendledger_submit;
 grant update on column sendledger.worker.holds_from to sendledger_submit;
 grant update on column sendledger.worker.holds_said_at to sendledger_submit;
 grant update on column sendledger.worker.last_seen_at to sendledger_backfill;
 grant update on column sendledger.worker.last_seen_at to sendledger_claim;
+grant update on column sendledger.worker.last_seen_at to sendledger_ops;
 grant update on column sendledger.worker.last_seen_at to sendledger_reconcile;
 grant update on column sendledger.worker.last_seen_at to sendledger_submit;
 grant update on column sendledger.worker.limiter to sendledger_submit;

@@ -15,7 +15,7 @@ export async function takeAudit(sql: Sql, name: string, intervalMs: number): Pro
   return taken === 1;
 }
 
-/** Writes down how much an audit found, for every process to show. */
+/** Writes down how much an audit found, for whoever shows it. */
 export async function finishAudit(sql: Sql, name: string, findings: number): Promise<void> {
   await sql.query('update sendledger.audit set finished_at = now(), findings = $2 where name = $1', [
     name,
@@ -41,3 +41,36 @@ export async function auditStates(sql: Sql): Promise<AuditState[]> {
     finishedSecondsAgo: row.seconds === null ? null : Number(row.seconds),
   }));
 }
+
+/** Those that every fleet runs; others are shown once they have run. */
+const ALWAYS = ['past_lease', 'accepted_without_id', 'no_final_state', 'live_duplicates'];
+
+/** An audit as it is shown. */
+export interface AuditFigure {
+  readonly audit: string;
+  readonly findings: number;
+  /** Since a run of it last ended, in any process; infinite before the first. */
+  readonly ageSeconds: number;
+}
+
+/**
+ * What was found by audit, 0 and never absent. One that is run for each account (`schedules <account>`) is one figure: the sum, and the
+ * age of the oldest.
+ */
+export function auditFigures(states: readonly AuditState[]): AuditFigure[] {
+  // A name with a colon keeps what was compared, and is no audit.
+  const ran = states.filter(({ name }) => !name.includes(':')).map(({ name }) => labelOf(name));
+  return [...new Set([...ALWAYS, ...ran])].map((audit) => {
+    const own = states.filter(({ name }) => !name.includes(':') && labelOf(name) === audit);
+    return {
+      audit,
+      findings: own.reduce((sum, state) => sum + state.findings, 0),
+      ageSeconds:
+        own.length === 0
+          ? Number.POSITIVE_INFINITY
+          : Math.max(...own.map((state) => state.finishedSecondsAgo ?? Number.POSITIVE_INFINITY)),
+    };
+  });
+}
+
+const labelOf = (name: string) => name.split(' ')[0] ?? name;

@@ -262,3 +262,17 @@ export const AbsenceWatch = defineEntity({
     until: p.datetime(),
   },
 });
+
+/** What one process of the fleet counted in the whole ledger, and until when it is the one that counts. */
+export const Census = defineEntity({
+  name: 'Census',
+  tableName: 'census',
+  properties: {
+    onlyRow: p.boolean().primary(),
+    holder: p.bigint('string').nullable(),
+    heldUntil: p.datetime().nullable(),
+    countedAt: p.datetime().nullable(),
+    tookMs: p.integer().nullable(),
+    figures: p.json().nullable(),
+  },
+});

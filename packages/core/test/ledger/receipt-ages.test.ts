@@ -1,32 +1,20 @@
 import { randomUUID } from 'node:crypto';
-import { durably, recordReceipts } from '@sendledger/core/ledger';
+import { test } from '@sendledger/local/fixtures';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
-// By path: this app has no dependency on the local servers.
-import { test } from '../../../infra/local/src/fixtures.ts';
-import { receiptAge } from '../src/receipt-age.ts';
-import { aRoute } from './accepted-submission.ts';
-import { contextOf } from './app-context.ts';
+import { durably, lastReceiptSeconds, ReceiptAges, recordReceipts } from '../../src/ledger/index.ts';
+import { scene } from './scene.ts';
 
 /** FC-33 */
 describe('the age of the newest receipt', () => {
   test('by how it came: an hour where there is none, and never absent', async ({ freshDatabase: database }) => {
     const { pool } = database;
-    const route = await aRoute(pool, 'default');
-    const reconcile = new pg.Pool({ connectionString: database.urlFor('sendledger_reconcile'), max: 2 });
-    const context = await contextOf(reconcile);
-    const look = receiptAge(context);
-    const ages = async () => {
-      const text = await context.registry.metrics();
-      const of = (source: string) =>
-        Number(
-          text
-            .split('\n')
-            .find((l) => l.startsWith(`sendledger_receipt_age_seconds{source="${source}"}`))
-            ?.split(' ')
-            .at(-1),
-        );
-      return { poll: of('poll'), push: of('push') };
+    const { routeId: route } = await scene(pool);
+    const ops = new pg.Pool({ connectionString: database.urlFor('sendledger_ops'), max: 2 });
+    const ages = new ReceiptAges();
+    const look = async () => {
+      const { poll, push } = await ages.look(ops);
+      return { poll, push };
     };
     const receipt = (source: 'poll' | 'push', ageSeconds: number) =>
       durably(pool, async (sql) => {
@@ -57,28 +45,25 @@ describe('the age of the newest receipt', () => {
         );
       });
 
-    expect(await ages()).toEqual({ poll: 3_600, push: 3_600 });
-    await look();
-    expect(await ages()).toEqual({ poll: 3_600, push: 3_600 });
+    expect(await look()).toEqual({ poll: 3_600, push: 3_600 });
+    expect(await lastReceiptSeconds(ops)).toBeNull();
     await receipt('push', 7_200);
     await receipt('poll', 50);
-    await look();
-    const first = await ages();
+    const first = await look();
+    expect(await lastReceiptSeconds(ops)).toBeCloseTo(first.poll, -1);
     expect(first.push).toBe(3_600);
     expect(first.poll).toBeGreaterThanOrEqual(50);
     expect(first.poll).toBeLessThan(3_600);
 
     await receipt('push', 0);
     await receipt('poll', 40);
-    await look();
-    const second = await ages();
+    const second = await look();
     // Pushes go on.
     expect(second.push).toBeLessThan(second.poll);
     // Nothing new: what was seen is remembered, and grows old.
-    await look();
-    const third = await ages();
+    const third = await look();
     expect(third.push).toBeGreaterThanOrEqual(second.push);
     expect(third.poll).toBeGreaterThanOrEqual(second.poll);
-    await reconcile.end();
+    await ops.end();
   });
 });

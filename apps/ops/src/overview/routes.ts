@@ -1,0 +1,22 @@
+import type { FastifyInstance } from 'fastify';
+import type { BackfillRunView } from './backfill-panel.ts';
+import { overviewFigures, overviewPage, type RedisState } from './overview-page.ts';
+import type { OverviewReader } from './reader.ts';
+
+export interface OverviewSources {
+  readonly reader: OverviewReader;
+  readonly redis: () => RedisState;
+  readonly backfills: () => Promise<readonly BackfillRunView[]>;
+}
+
+export function serveOverview(server: FastifyInstance, sources: OverviewSources): void {
+  const view = async () => ({
+    overview: await sources.reader.read(),
+    redis: sources.redis(),
+    backfills: await sources.backfills(),
+  });
+  server.get('/', async (_request, reply) => reply.type('text/html; charset=utf-8').send(overviewPage(await view())));
+  server.get('/overview/figures', async (_request, reply) =>
+    reply.type('text/html; charset=utf-8').send(overviewFigures(await view()).toString()),
+  );
+}
