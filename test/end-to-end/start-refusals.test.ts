@@ -12,7 +12,7 @@ import { type AppName, endAllApps, startApp } from '../support/app-process.ts';
 
 afterEach(endAllApps);
 
-const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile'];
+const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile', 'backfill'];
 
 function postgres14(): string | null {
   try {
