@@ -25,7 +25,7 @@ export function foundPage(found: readonly MessageListed[]): string {
       'Messages',
       '/messages',
       html`${searchForm()}
-<p class="notice">No message is known by that. Attempts and keys that were imported, or made before attempt keys bore a time, are found with <code>sendledger show</code>.</p>`,
+<p class="notice">No message is known by that. Attempt keys from before they bore an id, and what was imported, are found with <code>sendledger show</code>.</p>`,
     );
   return page(
     'Messages',

@@ -1,4 +1,12 @@
-import { holdCensus, leaveCensus, type Sql, takeCensus, writeCensus } from '@sendledger/core/ledger';
+import {
+  type CensusFigures,
+  holdCensus,
+  leaveCensus,
+  ReceiptWatch,
+  type Sql,
+  takeCensus,
+  writeCensus,
+} from '@sendledger/core/ledger';
 import type { AppContext, Round } from '@sendledger/worker';
 
 /** A count may take this long; what takes longer is given up, and the figures grow old, which the page says. */
@@ -19,6 +27,7 @@ export interface CensusOptions {
 export class CensusTaker {
   readonly #context: Pick<AppContext, 'pool' | 'worker' | 'log'>;
   readonly #options: CensusOptions;
+  readonly #receipts = new ReceiptWatch();
   #holds = false;
   #nextAt = 0;
 
@@ -40,15 +49,15 @@ export class CensusTaker {
     if (!held || performance.now() < this.#nextAt) return 'none';
     const startedAt = performance.now();
     const { spanHours } = this.#options;
-    let cells: Awaited<ReturnType<typeof takeCensus>>;
+    let figures: CensusFigures;
     try {
-      cells = await this.#count((sql) => takeCensus(sql, spanHours));
+      figures = await this.#count((sql) => takeCensus(sql, spanHours, this.#receipts));
     } finally {
       // What failed after a long time has cost as much as what succeeded.
       this.#nextAt = performance.now() + Math.max(this.#options.intervalMs, REST * (performance.now() - startedAt));
     }
     const tookMs = performance.now() - startedAt;
-    this.#holds = await writeCensus(pool, worker.id, { tookMs, spanHours, cells });
+    this.#holds = await writeCensus(pool, worker.id, { tookMs, spanHours, ...figures });
     return 'none';
   };
 

@@ -1,4 +1,4 @@
-import { type Overview, ReceiptAges, readOverview, type Sql } from '@sendledger/core/ledger';
+import { type Overview, readOverview, type Sql } from '@sendledger/core/ledger';
 
 /** Whoever asks within this time is given what was read for the one before. */
 const FRESH_MS = 1_000;
@@ -6,7 +6,6 @@ const FRESH_MS = 1_000;
 /** Reads the overview for pages and metrics: once for all who ask at the same time. */
 export class OverviewReader {
   readonly #sql: Sql;
-  readonly #ages = new ReceiptAges();
   #reading: Promise<Overview> | undefined;
 
   constructor(sql: Sql) {
@@ -15,7 +14,7 @@ export class OverviewReader {
 
   read(): Promise<Overview> {
     if (this.#reading !== undefined) return this.#reading;
-    const reading = readOverview(this.#sql, this.#ages);
+    const reading = readOverview(this.#sql);
     this.#reading = reading;
     const forget = () => {
       if (this.#reading === reading) this.#reading = undefined;

@@ -8,28 +8,27 @@ type Found = { id: string; created_at: Date };
 export const MOST_FOUND = 20;
 
 /**
- * Our id ($2), a recipient, the provider's id of a message or of a request, or an attempt key ($3) that bears the millisecond of its row
- * ($4): each by an index, whatever the size of the ledger.
+ * Our id ($2), a recipient, the provider's id of a message or of a request, or an attempt key ($3) that bears the id of its row ($4):
+ * each by an index, whatever the size of the ledger. A request's messages are looked up request by request: joined, and with statistics
+ * from before a burst, the index of open ones would look empty and be read whole.
  */
 export const FIND_BY_INDEX = `select f.id, f.created_at from (
     select m.id, m.created_at from sendledger.outbound_message m where m.id = $2::bigint
+    union
+    select m.id, m.created_at from sendledger.outbound_message m where m.id = $4::bigint and m.attempt_key = $3::uuid
     union
     (select m.id, m.created_at from sendledger.outbound_message m where m.recipient = $1 order by m.created_at desc limit ${MOST_FOUND})
     union
     select p.message_id, p.message_created_at from sendledger.provider_message p
     where p.provider_message_id = $1 and p.account in (select r.provider || '/' || r.account from sendledger.route r)
     union
-    (select m.id, m.created_at from sendledger.submission s
-     join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at
-       and m.state in ('claimed', 'submitted', 'unknown')
-     where s.provider_txn_id = $1 limit ${MOST_FOUND})
-    union
-    (select m.id, m.created_at from sendledger.submission s
-     join sendledger.outbound_message m on m.submission_id = s.id and m.submission_created_at = s.created_at
-       and m.state in ('delivered', 'failed', 'rejected', 'expired')
-     where s.provider_txn_id = $1 limit ${MOST_FOUND})
-    union
-    select m.id, m.created_at from sendledger.outbound_message m where m.created_at = $4::timestamptz and m.attempt_key = $3::uuid
+    (select m.id, m.created_at from sendledger.submission s cross join lateral (
+       (select o.id, o.created_at from sendledger.outbound_message o where o.submission_id = s.id and o.submission_created_at = s.created_at
+         and o.state in ('claimed', 'submitted', 'unknown') limit ${MOST_FOUND})
+       union all
+       (select o.id, o.created_at from sendledger.outbound_message o where o.submission_id = s.id and o.submission_created_at = s.created_at
+         and o.state in ('delivered', 'failed', 'rejected', 'expired') limit ${MOST_FOUND})
+     ) m where s.provider_txn_id = $1 limit ${MOST_FOUND})
   ) f order by f.created_at desc, f.id desc limit ${MOST_FOUND}`;
 
 /**
@@ -52,7 +51,7 @@ export const FIND_BY_KEY = `with recursive tenants (id) as (
       where k.tenant_id = t.id and k.event_id = $1 order by k.message_id desc limit ${MOST_FOUND}) k
   ) f order by f.created_at desc, f.id desc limit ${MOST_FOUND}`;
 
-/** What no index has: keys of attempts from before they bore a time, and what was imported without its keys. Reads the months. */
+/** What no index has: attempt keys from before they bore an id, and what was imported without its keys. Reads the months. */
 const FIND_BY_READING = `select m.id, m.created_at from sendledger.outbound_message m
   where m.attempt_key = $2::uuid or m.business_key = $1 or m.event_id = $1 or m.provider_txn_id = $1
   order by m.created_at desc, m.id desc limit ${MOST_FOUND}`;
@@ -90,7 +89,7 @@ async function byIndex(sql: Sql, form: string): Promise<RowRef[]> {
   const id = /^[0-9]{1,18}$/.test(form) ? form : null;
   const uuid = UUID.test(form) ? form : null;
   const rows = [
-    ...(await rowsOf<Found>(sql, FIND_BY_INDEX, [form, id, uuid, uuid === null ? null : millisecondOf(uuid)])),
+    ...(await rowsOf<Found>(sql, FIND_BY_INDEX, [form, id, uuid, uuid === null ? null : idIn(uuid)])),
     ...(await rowsOf<Found>(sql, FIND_BY_KEY, [form])),
   ];
   const once = new Map(rows.map((row) => [row.id, ref(row)]));
@@ -99,9 +98,9 @@ async function byIndex(sql: Sql, form: string): Promise<RowRef[]> {
 
 const ref = (row: Found): RowRef => ({ id: row.id, createdAt: row.created_at });
 
-/** The millisecond in a UUID of version 7; null for others. */
-function millisecondOf(uuid: string): Date | null {
-  return uuid[14] === '7' ? new Date(Number.parseInt(uuid.slice(0, 8) + uuid.slice(9, 13), 16)) : null;
+/** The id in a UUID of version 8 as we make them; null for others. */
+function idIn(uuid: string): string | null {
+  return uuid[14] === '8' ? BigInt(`0x${uuid.slice(0, 8)}${uuid.slice(9, 13)}`).toString() : null;
 }
 
 /** The ledger keeps numbers as digits and keys in lower case; a person pastes them as they come, and a number as it is dialled at home. */

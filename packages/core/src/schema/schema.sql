@@ -306,7 +306,7 @@ create table sendledger.outbound_message (
   updated_at timestamp with time zone default now() not null,
   tenant_id text not null,
   business_key text not null,
-  attempt_key uuid default sendledger.attempt_key_at(date_trunc('milliseconds'::text, now())) not null,
+  attempt_key uuid default gen_random_uuid() not null,
   event_type text not null,
   event_id text not null,
   event_version text,
@@ -731,14 +731,12 @@ begin
 end
 $function$;
 -- owner sendledger_owner
-CREATE OR REPLACE FUNCTION sendledger.attempt_key_at(p_at timestamp with time zone)
+CREATE OR REPLACE FUNCTION sendledger.attempt_key_of(p_id bigint, p_random uuid)
  RETURNS uuid
  LANGUAGE sql
- PARALLEL SAFE
+ IMMUTABLE PARALLEL SAFE
 AS $function$
-  select encode(set_bit(set_bit(
-    overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6),
-    52, 1), 53, 1), 'hex')::uuid
+  select encode(set_bit(set_bit(overlay(uuid_send(p_random) placing substring(int8send(p_id) from 3) from 1 for 6), 54, 0), 55, 1), 'hex')::uuid
 $function$;
 -- owner sendledger_owner
 CREATE OR REPLACE FUNCTION sendledger.business_key(p_tenant text, p_event_type text, p_event_id text, p_recipient text, p_template text, p_version text, p_step text, p_bucket text)
@@ -1269,7 +1267,7 @@ begin
         case when x.problem is null then sha256(convert_to('sendledger.content.1' || sendledger.key_part(x.message_class)
           || sendledger.key_part(x.body) || sendledger.key_part(x.template_id) || sendledger.key_part(x.template_version), 'UTF8')) end as content_hash,
         case when x.problem is null then nextval('sendledger.message_id_seq') end as mid,
-        case when x.problem is null then sendledger.attempt_key_at(at_now) end as attempt_key
+        case when x.problem is null then gen_random_uuid() end as attempt_key
       from (
         select x.ord, x.tenant_id, x.channel, x.message_class, x.recipient, x.country, x.sender, x.event_type, x.event_id, x.event_version,
           x.key_template, x.key_version, x.key_step, x.key_bucket, x.body, x.bill_encoding, x.bill_segments, x.dlt_entity_id, x.dlt_template_id,
@@ -1376,7 +1374,7 @@ begin
         channel, message_class, recipient, country, sender_id, route_id, provider,
         body, encoding, segments, template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
         scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason)
-      select g.mid, at_now, now(), g.tenant_id, g.business_key, g.attempt_key, g.event_type, g.event_id, g.event_version, g.campaign_id,
+      select g.mid, at_now, now(), g.tenant_id, g.business_key, sendledger.attempt_key_of(g.mid, g.attempt_key), g.event_type, g.event_id, g.event_version, g.campaign_id,
         g.channel::sendledger.message_channel, g.message_class::sendledger.message_class, g.recipient, g.country, g.sender, g.route_id, g.provider,
         g.body, g.bill_encoding, g.bill_segments::smallint, g.template_id, g.template_version::integer, g.template_params::jsonb, g.dlt_entity_id, g.dlt_template_id,
         g.scheduled_at, g.scheduled_tz, g.utc_offset_s, g.holder, g.due, g.deadline,
@@ -1390,7 +1388,7 @@ begin
     select array_agg(case
         when n.problem is not null then row(n.ord, 'invalid', null, null, null, null, split_part(n.problem, ':', 1),
           substr(n.problem, strpos(n.problem, ':') + 1))::sendledger.enqueue_answer
-        when n.made then row(n.ord, 'created', n.mid::text, at_text, n.attempt_key::text,
+        when n.made then row(n.ord, 'created', n.mid::text, at_text, sendledger.attempt_key_of(n.mid, n.attempt_key)::text,
           n.route_id::text || '.' || n.message_class, null, null)::sendledger.enqueue_answer
         else row(n.ord, null, n.business_key, null, n.tenant_id, encode(n.content_hash, 'hex'), null, null)::sendledger.enqueue_answer
       end order by n.ord),
@@ -1560,12 +1558,12 @@ begin
   due := sendledger.due_in_window(greatest(at, m.scheduled_for), r.window_opens, r.window_closes, r.window_zone);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
-    id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
+    id, created_at, attempt_key, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id, due_at, submit_by, on_proven_absent, fallback_step, state_reason,
     scheduled_for, scheduled_tz, scheduled_offset_s, asked_again_at)
   values (
-    new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
+    new_id, at, sendledger.attempt_key_of(new_id, gen_random_uuid()), m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     f.channel, m.message_class, m.recipient, m.country, f.sender_id, r.id, r.provider, f.body, f.encoding, f.segments,
     f.template_id, f.template_version, f.template_params, f.dlt_entity_id, f.dlt_template_id, due, m.submit_by, m.on_proven_absent, next_step,
     case when due > greatest(at, m.scheduled_for) then 'outside_window' end,
@@ -2246,12 +2244,12 @@ begin
   deadline := coalesce(p_submit_by, case when p_automatic then m.submit_by else greatest(due, m.scheduled_for) + l.submit_within end);
   new_id := nextval('sendledger.message_id_seq');
   insert into sendledger.outbound_message (
-    id, created_at, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
+    id, created_at, attempt_key, tenant_id, business_key, event_type, event_id, event_version, campaign_id, replaces_id, replaces_created_at,
     channel, message_class, recipient, country, sender_id, route_id, provider, body, encoding, segments,
     template_id, template_version, template_params, dlt_entity_id, dlt_template_id,
     scheduled_for, scheduled_tz, scheduled_offset_s, held_by, due_at, submit_by, on_proven_absent, fallback_step, state_reason, asked_again_at)
   values (
-    new_id, at, m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
+    new_id, at, sendledger.attempt_key_of(new_id, gen_random_uuid()), m.tenant_id, m.business_key, m.event_type, m.event_id, m.event_version, m.campaign_id, m.id, m.created_at,
     m.channel, m.message_class, m.recipient, m.country, r.sender, r.id, r.provider, m.body, m.encoding, m.segments,
     m.template_id, m.template_version, m.template_params, m.dlt_entity_id, m.dlt_template_id,
     case when m.scheduled_for > at then m.scheduled_for end, case when m.scheduled_for > at then m.scheduled_tz end,
@@ -2487,7 +2485,7 @@ grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_ops;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_producer;
 grant execute on function sendledger.ask_cancel_held(text,bigint) to sendledger_reconcile;
-grant execute on function sendledger.attempt_key_at(timestamp with time zone) to sendledger_import;
+grant execute on function sendledger.attempt_key_of(bigint,uuid) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_cli;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_import;
 grant execute on function sendledger.business_key(text,text,text,text,text,text,text,text) to sendledger_producer;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { test } from '@sendledger/local/fixtures';
 import pg from 'pg';
 import { describe, expect } from 'vitest';
-import { durably, lastReceiptSeconds, ReceiptAges, recordReceipts } from '../../src/ledger/index.ts';
+import { durably, lastReceiptSeconds, ReceiptWatch, receiptAges, recordReceipts } from '../../src/ledger/index.ts';
 import { scene } from './scene.ts';
 
 /** FC-33 */
@@ -11,9 +11,9 @@ describe('the age of the newest receipt', () => {
     const { pool } = database;
     const { routeId: route } = await scene(pool);
     const ops = new pg.Pool({ connectionString: database.urlFor('sendledger_ops'), max: 2 });
-    const ages = new ReceiptAges();
+    const ages = new ReceiptWatch();
     const look = async () => {
-      const { poll, push } = await ages.look(ops);
+      const { poll, push } = receiptAges(await ages.look(ops), new Date());
       return { poll, push };
     };
     const receipt = (source: 'poll' | 'push', ageSeconds: number) =>

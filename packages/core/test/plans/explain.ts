@@ -164,3 +164,15 @@ export function indexesUsed(explained: readonly Explained[], facts: Catalogue): 
     .map((name) => facts.indexes.get(name)?.parent ?? name);
   return [...new Set(used)].sort();
 }
+
+/** Partitions of more than a few rows that a plan reads from end to end, whatever part of them it wants. */
+export function wholeScans(explained: readonly Explained[], facts: Catalogue): string[] {
+  const found = new Set<string>();
+  for (const { kind, plan, text } of explained)
+    for (const node of nodes(plan)) {
+      const rows = facts.rows.get(node['Relation Name'] ?? '') ?? 0;
+      if (node['Node Type'] === 'Seq Scan' && rows > MANY_ROWS)
+        found.add(`${kind}: ${node['Relation Name']}: ${text.replace(/\s+/g, ' ').trim().slice(0, 90)}`);
+    }
+  return [...found];
+}

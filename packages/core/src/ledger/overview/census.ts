@@ -1,8 +1,10 @@
 import type { MessageChannel, MessageClass, MessageState } from '../../domain/state.ts';
 import { FINAL_STATES, MESSAGE_STATES } from '../../domain/state.ts';
+import type { ReceiptSource } from '../receipt-record.ts';
 import { countOf, rowsOf, type Sql } from '../sql.ts';
 import { type Latencies, latencies, type Quantiles } from './latencies.ts';
 import { countLately, countOpen, type LateCount, type StateCount } from './message-counts.ts';
+import type { NewestReceipts, ReceiptWatch } from './receipt-ages.ts';
 
 /** What was counted of one class on one channel. */
 export interface CensusCell {
@@ -18,17 +20,25 @@ export interface CensusCell {
   readonly delivery: Quantiles | null;
 }
 
-export interface Census {
+/** What one count found. */
+export interface CensusFigures {
+  readonly cells: readonly CensusCell[];
+  readonly newestReceipts: NewestReceipts;
+}
+
+export interface Census extends CensusFigures {
   readonly countedAt: Date;
   readonly tookMs: number;
   /** Hours back that final states were counted. */
   readonly spanHours: number;
-  readonly cells: readonly CensusCell[];
 }
 
 /** Counts. Takes as long as what is open and what was enqueued within `spanHours` is large; nobody waits for it. */
-export async function takeCensus(sql: Sql, spanHours: number): Promise<readonly CensusCell[]> {
-  return cellsOf(await countOpen(sql), await countLately(sql, spanHours), await latencies(sql));
+export async function takeCensus(sql: Sql, spanHours: number, receipts: ReceiptWatch): Promise<CensusFigures> {
+  return {
+    cells: cellsOf(await countOpen(sql), await countLately(sql, spanHours), await latencies(sql)),
+    newestReceipts: await receipts.look(sql),
+  };
 }
 
 function cellsOf(
@@ -70,12 +80,29 @@ export function noMessages(): Record<MessageState, number> {
 
 /** What was counted last, by whoever did; null before the first time. */
 export async function readCensus(sql: Sql): Promise<Census | null> {
-  const [row] = await rowsOf<{ at: Date | null; took: number; figures: { spanHours: number; cells: CensusCell[] } }>(
+  const [row] = await rowsOf<{ at: Date | null; took: number; figures: StoredFigures }>(
     sql,
     'select c.counted_at as at, c.took_ms as took, c.figures from sendledger.census c',
   );
-  return row === undefined || row.at === null ? null : { countedAt: row.at, tookMs: row.took, ...row.figures };
+  if (row === undefined || row.at === null) return null;
+  const { poll, push, day, reply } = row.figures.newestReceipts;
+  return {
+    countedAt: row.at,
+    tookMs: row.took,
+    spanHours: row.figures.spanHours,
+    cells: row.figures.cells,
+    newestReceipts: { poll: stored(poll), push: stored(push), day: stored(day), reply: stored(reply) },
+  };
 }
+
+/** As they lie in the row: JSON has no instants. */
+interface StoredFigures {
+  readonly spanHours: number;
+  readonly cells: readonly CensusCell[];
+  readonly newestReceipts: Readonly<Record<ReceiptSource, string | null>>;
+}
+
+const stored = (text: string | null) => (text === null ? null : new Date(text));
 
 /**
  * Makes this process the one that counts, or keeps it so, for `forMs`. One process of the fleet holds it: whoever asks first once the

@@ -7,7 +7,7 @@ import { type AliveWorkers, aliveWorkers } from '../workers-alive.ts';
 import { type Census, type CensusCell, noMessages, readCensus } from './census.ts';
 import { type LaneNow, lanesNow } from './lanes-now.ts';
 import { type ReviewKind, reviewKinds } from './open-reviews.ts';
-import { lastReceiptSeconds, type ReceiptAges } from './receipt-ages.ts';
+import { lastReceiptSeconds, receiptAges } from './receipt-ages.ts';
 
 /** One class on one channel: what was counted, and how old the oldest due message is right now. */
 export interface OverviewCell extends CensusCell {
@@ -37,21 +37,22 @@ export interface Overview {
 const ALIVE_WITHIN_MS = 30_000;
 
 /** Reads it, each figure by a few steps into an index. */
-export async function readOverview(sql: Sql, ages: ReceiptAges): Promise<Overview> {
+export async function readOverview(sql: Sql): Promise<Overview> {
   const [now] = await rowsOf<{ at: Date; status: string | null; reason: string | null }>(
     sql,
     `select now() as at, e.status, e.status_reason as reason from (select 1) one left join sendledger.dataset_epoch e on true`,
   );
   const lanes = await lanesNow(sql);
   const census = await readCensus(sql);
+  const at = now?.at ?? new Date();
   return {
-    at: now?.at ?? new Date(),
+    at,
     dataset: typeof now?.status === 'string' ? { status: now.status, reason: now.reason } : null,
     lanes,
     cells: cellsOf(lanes, census?.cells ?? []),
     census,
     lastReceiptSeconds: await lastReceiptSeconds(sql),
-    receiptAges: await ages.look(sql),
+    receiptAges: receiptAges(census?.newestReceipts ?? null, at),
     reviews: await reviewKinds(sql),
     workers: await aliveWorkers(sql, ALIVE_WITHIN_MS),
     strayRows: await strayRows(sql),

@@ -5,7 +5,7 @@ import { rowsOf, type Sql } from '../sql.ts';
 export const RECEIPT_SOURCES: readonly ReceiptSource[] = ['poll', 'push', 'day', 'reply'];
 
 /** An age by source beyond this is not looked for, and reads as this: seconds. */
-export const LONGEST_RECEIPT_AGE = 3_600;
+const LONGEST_RECEIPT_AGE = 3_600;
 /** A receipt bears the time at which its transaction began, and is seen when that has ended. */
 const OVERLAP_MS = 120_000;
 
@@ -19,15 +19,18 @@ export async function lastReceiptSeconds(sql: Sql): Promise<number | null> {
   return row?.seconds ?? null;
 }
 
+/** Instants of the newest receipt by how it came; null: none for an hour. */
+export type NewestReceipts = Readonly<Record<ReceiptSource, Date | null>>;
+
 /**
- * Age of the newest receipt by how it came, so that an alarm can say that pushes stopped while polls go on. Evidence that comes
- * again is no new receipt. Each look reads what came since the last one.
+ * The newest receipt by how it came, so that an alarm can say that pushes stopped while polls go on. Evidence that comes again is no new
+ * receipt. The first look reads an hour, each later one what came since; so it is part of the census.
  */
-export class ReceiptAges {
+export class ReceiptWatch {
   readonly #newest = new Map<string, Date>();
   #lookedAt: Date | null = null;
 
-  async look(sql: Sql): Promise<Readonly<Record<ReceiptSource, number>>> {
+  async look(sql: Sql): Promise<NewestReceipts> {
     const since = this.#lookedAt === null ? null : new Date(this.#lookedAt.getTime() - OVERLAP_MS);
     const rows = await rowsOf<{ now: Date; source: string | null; newest: Date | null }>(
       sql,
@@ -41,12 +44,15 @@ export class ReceiptAges {
       [since],
     );
     for (const { source, newest } of rows) if (source !== null && newest !== null) this.#newest.set(source, newest);
-    const now = rows[0]?.now ?? new Date();
-    this.#lookedAt = now;
-    const age = (source: string) => {
-      const seconds = (now.getTime() - (this.#newest.get(source)?.getTime() ?? Number.NEGATIVE_INFINITY)) / 1_000;
-      return Math.min(Math.max(seconds, 0), LONGEST_RECEIPT_AGE);
-    };
-    return { poll: age('poll'), push: age('push'), day: age('day'), reply: age('reply') };
+    this.#lookedAt = rows[0]?.now ?? new Date();
+    const of = (source: string) => this.#newest.get(source) ?? null;
+    return { poll: of('poll'), push: of('push'), day: of('day'), reply: of('reply') };
   }
+}
+
+/** Seconds since the newest of each, the longest where there is none. */
+export function receiptAges(newest: NewestReceipts | null, now: Date): Readonly<Record<ReceiptSource, number>> {
+  const age = (at: Date | null | undefined) =>
+    Math.min(Math.max((now.getTime() - (at?.getTime() ?? Number.NEGATIVE_INFINITY)) / 1_000, 0), LONGEST_RECEIPT_AGE);
+  return { poll: age(newest?.poll), push: age(newest?.push), day: age(newest?.day), reply: age(newest?.reply) };
 }

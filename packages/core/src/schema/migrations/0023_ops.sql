@@ -5,39 +5,40 @@
 create index outbound_message_closed on sendledger.outbound_message (submission_id)
   where state in ('delivered', 'failed', 'rejected', 'expired') and submission_id is not null;
 
--- A fresh UUID that bears the millisecond of its row (RFC 9562, version 7): so a row is found by it without an index of its own, which
--- each of the four versions of a message would enter at a random place. 74 bits are random.
-create function sendledger.attempt_key_at(p_at timestamptz) returns uuid
-language sql volatile parallel safe as $key$
-  select encode(set_bit(set_bit(
-    overlay(uuid_send(gen_random_uuid()) placing substring(int8send((extract(epoch from p_at) * 1000)::bigint) from 3) from 1 for 6),
-    52, 1), 53, 1), 'hex')::uuid
+-- A fresh UUID that bears the id of its row (RFC 9562, version 8: 48 bits of the id, the rest random): a row is found by it through its
+-- primary key, without an index that each of the four versions of a message would enter at a random place.
+create function sendledger.attempt_key_of(p_id bigint, p_random uuid) returns uuid
+language sql immutable parallel safe as $key$
+  select encode(set_bit(set_bit(overlay(uuid_send(p_random) placing substring(int8send(p_id) from 3) from 1 for 6), 54, 0), 55, 1), 'hex')::uuid
 $key$;
-revoke execute on function sendledger.attempt_key_at(timestamptz) from public;
-grant execute on function sendledger.attempt_key_at(timestamptz) to sendledger_import;
--- What replays, follows or is imported takes the default; its created_at is that of its transaction.
-alter table sendledger.outbound_message alter column attempt_key set default sendledger.attempt_key_at(date_trunc('milliseconds', now()));
-do $default$
+revoke execute on function sendledger.attempt_key_of(bigint, uuid) from public;
+grant execute on function sendledger.attempt_key_of(bigint, uuid) to sendledger_import;
+
+-- The lines that make a key; the rest of these functions stands where it stood. A key by default (a row written by hand) stays random.
+do $functions$
 declare
-  leaf regclass;
+  made_with constant text := 'sendledger.attempt_key_of(';
+  change record;
+  was text;
+  is_now text;
 begin
-  for leaf in select i.inhrelid::regclass from pg_inherits i where i.inhparent = 'sendledger.outbound_message'::regclass loop
-    execute format('alter table %s alter column attempt_key set default sendledger.attempt_key_at(date_trunc(''milliseconds'', now()))', leaf);
+  for change in select * from (values
+    ('sendledger.enqueue_set(json, integer[])', 'g.business_key, g.attempt_key, g.event_type', 'g.business_key, ' || made_with || 'g.mid, g.attempt_key), g.event_type'),
+    ('sendledger.enqueue_set(json, integer[])', 'at_text, n.attempt_key::text', 'at_text, ' || made_with || 'n.mid, n.attempt_key)::text'),
+    ('sendledger.replay(bigint, timestamptz, text, text, boolean, boolean, timestamptz, text, text)', 'id, created_at, tenant_id, business_key, event_type', 'id, created_at, attempt_key, tenant_id, business_key, event_type'),
+    ('sendledger.replay(bigint, timestamptz, text, text, boolean, boolean, timestamptz, text, text)', 'new_id, at, m.tenant_id', 'new_id, at, ' || made_with || 'new_id, gen_random_uuid()), m.tenant_id'),
+    ('sendledger.fall_back(bigint, timestamptz)', 'id, created_at, tenant_id, business_key, event_type', 'id, created_at, attempt_key, tenant_id, business_key, event_type'),
+    ('sendledger.fall_back(bigint, timestamptz)', 'new_id, at, m.tenant_id', 'new_id, at, ' || made_with || 'new_id, gen_random_uuid()), m.tenant_id')
+  ) as c (fn, old, new) loop
+    was := pg_get_functiondef(change.fn::regprocedure);
+    is_now := replace(was, change.old, change.new);
+    if length(is_now) <> length(was) + length(change.new) - length(change.old) then
+      raise exception '% does not say "%" once', change.fn, change.old;
+    end if;
+    execute is_now;
   end loop;
 end
-$default$;
--- The one line of enqueue that makes a key. The rest of it stands in 0020 and stays as it is.
-do $enqueue$
-declare
-  was constant text := pg_get_functiondef('sendledger.enqueue_set(json, integer[])'::regprocedure);
-  is_now constant text := replace(was, 'then gen_random_uuid() end as attempt_key', 'then sendledger.attempt_key_at(at_now) end as attempt_key');
-begin
-  if is_now = was then
-    raise exception 'enqueue_set makes no attempt key where it was expected';
-  end if;
-  execute is_now;
-end
-$enqueue$;
+$functions$;
 
 -- The reviews of a message and of a request: seldom written, and read with every story.
 create index review_item_of_message on sendledger.review_item (message_id) where message_id is not null;
