@@ -1,9 +1,9 @@
+import { backfillRuns } from '@sendledger/core/ledger';
 import { type AppContext, type HealthChecks, Loop, type RunningApp } from '@sendledger/worker';
 import type { Credentials } from './access/credentials.ts';
 import { serveHealth } from './health.ts';
 import { serveMessages } from './messages/routes.ts';
 import { LedgerMetrics, serveMetrics } from './metrics.ts';
-import type { BackfillRunView } from './overview/backfill-panel.ts';
 import { type CensusOptions, CensusTaker } from './overview/census-round.ts';
 import { OverviewReader } from './overview/reader.ts';
 import { serveOverview } from './overview/routes.ts';
@@ -21,9 +21,10 @@ export interface OpsOptions {
   /** Null: none is configured. */
   readonly redisUrl: string | null;
   readonly census: CensusOptions;
-  /** Runs for the panel of the overview. Default: none. */
-  readonly backfills?: () => Promise<readonly BackfillRunView[]>;
 }
+
+/** Of backfills, the newest. */
+const BACKFILLS_SHOWN = 5;
 
 /** Puts the rooms behind the door and opens it. */
 export async function startOps(
@@ -42,7 +43,7 @@ export async function startOps(
   serveOverview(server, {
     reader,
     redis: () => (views === null ? 'none' : views.up ? 'up' : 'down'),
-    backfills: options.backfills ?? (async () => []),
+    backfills: () => backfillRuns(context.sql, BACKFILLS_SHOWN),
   });
   serveMessages(server, context.sql);
   await serveBoard(server, views);

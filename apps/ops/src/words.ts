@@ -1,5 +1,5 @@
 /** `1234567` → `1,234,567`. */
-export function count(value: number): string {
+export function count(value: number | bigint): string {
   return value.toLocaleString('en-US');
 }
 

@@ -1,43 +1,32 @@
+import type { BackfillSummary } from '@sendledger/core/ledger';
 import { type Html, html } from '../html.ts';
 import { type Cell, table } from '../table.ts';
 import { count, instant } from '../words.ts';
 
-/** A run over the day reports of a time, as the panel shows it. */
-export interface BackfillRunView {
-  readonly id: string;
-  /** What it is about: `2026-03-01 to 2026-03-07`. */
-  readonly label: string;
-  readonly route: string | null;
-  /** `running`, `done`, `failed`, … */
-  readonly state: string;
-  readonly daysDone: number;
-  readonly daysTotal: number;
-  readonly startedAt: Date;
-  /** What a person should know: why it stopped, how many rows matched nothing. */
-  readonly note: string | null;
-}
-
-/** Backfills that run, and the last that ended. */
-export function backfillPanel(runs: readonly BackfillRunView[]): Html {
+/** Backfills that run, and the last that ended. A day is one call, of one account. */
+export function backfillPanel(runs: readonly BackfillSummary[]): Html {
   if (runs.length === 0) return html`<p class="note">No backfill was ever started.</p>`;
   return table(
     [
       { title: 'Run' },
-      { title: 'Route' },
       { title: 'State' },
       { title: 'Days', figure: true },
+      { title: 'Receipts that are new', figure: true },
+      { title: 'Match nothing', figure: true },
+      { title: 'Bad rows', figure: true },
       { title: 'Started' },
-      { title: 'Note' },
     ],
-    runs.map((run): Cell[] => [
-      { shows: `${run.id}: ${run.label}` },
-      { shows: run.route ?? 'every route' },
-      { shows: run.state, alarm: run.state === 'failed' },
+    runs.map(({ days, ...run }): Cell[] => [
+      { shows: `${run.id}: ${run.from} to ${run.to}` },
+      { shows: days.failing > 0 ? `${run.state}, ${count(days.failing)} put off` : run.state, alarm: days.failing > 0 },
       {
-        shows: html`${count(run.daysDone)} of ${count(run.daysTotal)} <progress max="${run.daysTotal}" value="${run.daysDone}"></progress>`,
+        shows: html`${count(days.applied)} of ${count(days.total)} <progress max="${days.total}" value="${days.applied}"></progress>`,
       },
-      { shows: instant(run.startedAt) },
-      { shows: run.note ?? '' },
+      // Decimal text: a run may count more than a number holds.
+      { shows: count(BigInt(run.fresh)) },
+      { shows: count(BigInt(run.orphans)), alarm: run.orphans !== '0' },
+      { shows: count(BigInt(run.badRows)), alarm: run.badRows !== '0' },
+      { shows: `${instant(run.startedAt)}, ${run.startedBy}` },
     ]),
   );
 }

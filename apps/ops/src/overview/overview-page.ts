@@ -1,9 +1,9 @@
 import type { MessageState } from '@sendledger/core';
-import type { Overview } from '@sendledger/core/ledger';
+import type { BackfillSummary, Overview } from '@sendledger/core/ledger';
 import { type Html, html } from '../html.ts';
 import { page } from '../page.ts';
 import { age, count, instant, seconds } from '../words.ts';
-import { type BackfillRunView, backfillPanel } from './backfill-panel.ts';
+import { backfillPanel } from './backfill-panel.ts';
 import { endedTable, openTable, paceTable, reviewsTable, routesTable, workersTable } from './tables.ts';
 
 const EVERY_MS = 5_000;
@@ -15,7 +15,7 @@ export type RedisState = 'up' | 'down' | 'none';
 export interface OverviewView {
   readonly overview: Overview;
   readonly redis: RedisState;
-  readonly backfills: readonly BackfillRunView[];
+  readonly backfills: readonly BackfillSummary[];
 }
 
 /** The first page: is anything stuck, and which rows need a person. */

@@ -1,12 +1,12 @@
+import type { BackfillSummary } from '@sendledger/core/ledger';
 import type { FastifyInstance } from 'fastify';
-import type { BackfillRunView } from './backfill-panel.ts';
 import { overviewFigures, overviewPage, type RedisState } from './overview-page.ts';
 import type { OverviewReader } from './reader.ts';
 
 export interface OverviewSources {
   readonly reader: OverviewReader;
   readonly redis: () => RedisState;
-  readonly backfills: () => Promise<readonly BackfillRunView[]>;
+  readonly backfills: () => Promise<readonly BackfillSummary[]>;
 }
 
 export function serveOverview(server: FastifyInstance, sources: OverviewSources): void {
