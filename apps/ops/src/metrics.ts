@@ -11,6 +11,7 @@ import { APPS } from './overview/tables.ts';
 export class LedgerMetrics {
   readonly #registry: Registry;
   readonly #gauges: Gauge[] = [];
+  readonly #unlabelled: Gauge[] = [];
   readonly #set: ((overview: Overview) => void)[] = [];
   readonly #exporter: Gauge;
   readonly #database: Gauge;
@@ -49,7 +50,7 @@ export class LedgerMetrics {
 
   /** A gauge without labels reads 0 after a reset; one that nobody knows must be absent. */
   #drop(): void {
-    for (const gauge of this.#gauges) gauge.remove();
+    for (const gauge of this.#unlabelled) gauge.remove();
   }
 
   #gauge<L extends string>(
@@ -65,6 +66,7 @@ export class LedgerMetrics {
       registers: [this.#registry],
     });
     this.#gauges.push(gauge as Gauge);
+    if (labelNames.length === 0) this.#unlabelled.push(gauge as Gauge);
     this.#set.push((overview) => set(gauge, overview));
   }
 

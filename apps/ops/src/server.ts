@@ -56,6 +56,11 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   if (isLoopback(options.host)) checkHostNames(server, options.hostNames);
   if (options.credentials !== null) await needCredentials(server, options.credentials);
+  // Nothing is changed through this door.
+  server.addHook('onRequest', async (request, reply) => {
+    if (isReading(request)) return;
+    return reply.code(405).header('allow', 'GET, HEAD').type('text/plain; charset=utf-8').send('This is only read.\n');
+  });
   server.addHook('onResponse', async (request, reply) => {
     const line = { method: request.method, route: request.routeOptions.url ?? null, status: reply.statusCode };
     request.log.debug({ ...line, ms: Math.round(reply.elapsedTime) }, 'answered');
@@ -83,6 +88,8 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
   });
   return server;
 }
+
+export const isReading = ({ method }: { readonly method: string }) => method === 'GET' || method === 'HEAD';
 
 /** A page never shows an error's own words: a driver puts values into them. */
 function reasonOf(error: { readonly code?: string }): string {

@@ -4,6 +4,7 @@ import { FastifyAdapter } from '@bull-board/fastify';
 import type { FastifyInstance } from 'fastify';
 import { html } from '../html.ts';
 import { page } from '../page.ts';
+import { isReading } from '../server.ts';
 import type { WakeQueueViews } from './wake-queues.ts';
 
 export const BOARD_PATH = '/queues';
@@ -36,7 +37,7 @@ export async function serveBoard(server: FastifyInstance, views: WakeQueueViews 
   await server.register(async (scope) => {
     scope.addHook('onRequest', async (request, reply) => {
       reply.header('content-security-policy', BOARD_POLICY);
-      if (request.method !== 'GET' && request.method !== 'HEAD')
+      if (!isReading(request))
         return reply
           .code(405)
           .header('allow', 'GET, HEAD')
@@ -51,11 +52,13 @@ export async function serveBoard(server: FastifyInstance, views: WakeQueueViews 
             .type('text/html; charset=utf-8')
             .send(withoutRedis(views === null));
     });
-    scope.addHook<unknown>('onSend', async (_request, reply, payload) =>
-      typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
+    scope.addHook<unknown>('onSend', async (request, reply, payload) => {
+      // Its files would be `public`, also where they need credentials.
+      if (request.url.startsWith(`${BOARD_PATH}/static/`)) reply.header('cache-control', 'private, max-age=3600');
+      return typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
         ? payload.replace(FOREIGN_LINK, '').replace(/(<body[^>]*>)/, `$1${BAR}`)
-        : payload,
-    );
+        : payload;
+    });
     if (views === null) {
       scope.all(BOARD_PATH, async () => undefined);
       scope.all(`${BOARD_PATH}/*`, async () => undefined);
