@@ -6,6 +6,7 @@ import { benchEnqueue } from './enqueue.ts';
 import { benchHttp } from './http.ts';
 import { benchLatency } from './latency.ts';
 import { benchLife } from './life.ts';
+import { benchOps } from './ops.ts';
 import { type BenchOptions, readOptions, USAGE, UsageError } from './options.ts';
 import { benchOtpUnderBacklog } from './otp-under-backlog.ts';
 import { benchRate } from './rate.ts';
@@ -24,6 +25,7 @@ const BENCH: Record<BenchOptions['bench'], (options: BenchOptions, cleanup: Clea
   claim: benchClaim,
   http: benchHttp,
   'slow-disk': benchSlowDisk,
+  ops: benchOps,
 };
 
 const cleanup = new Cleanup();

@@ -10,6 +10,7 @@ export const BENCHES = [
   'claim',
   'http',
   'slow-disk',
+  'ops',
 ] as const;
 export type BenchName = (typeof BENCHES)[number];
 
@@ -44,7 +45,7 @@ export interface BenchOptions {
   readonly intakePerSecond: number;
   /** Of `enqueue` and `life`: how often everybody has a turn. */
   readonly rounds: number;
-  /** Of `life`: messages of one turn. */
+  /** Of `life`: messages of one turn; of `ops`: those that are there. */
   readonly messages: number;
   /** Of `claim`: one of its parts, or all. */
   readonly part: ClaimPart | 'all';
@@ -65,6 +66,7 @@ export const USAGE = `npm run bench -- [name] [options]
   claim               a claim beside millions of old rows, behind dead tuples, among many tenants; a receipt beside a backlog
   http                messages a second through HTTP, the processor's time by part, and the HTTP client's share
   slow-disk           the life of a message where each commit takes a millisecond longer
+  ops                 the operator's first page and look-ups, over HTTP, beside a million messages
 
 Without a name: all of them, one after the other.
 
@@ -84,7 +86,7 @@ Without a name: all of them, one after the other.
   --intake N          messages a second during redis-down (20)
   --rounds N          turns of each contestant (enqueue: 5; latency: 2; else 3)
   --messages N        messages of one turn of life and slow-disk (20000); of http with one recipient in a request (5000),
-                      ten times as many with 500
+                      ten times as many with 500; of ops the messages that are there (1000000)
   --part NAME         of claim: history, dead-tuples, tenants, receipts or all (all)
   --history N,N,...   of claim: delivered messages in the ledger, one ledger each (100000,1000000,5000000)
   --dead N            of claim: rows that were claimed while an old snapshot was held (500000)
@@ -93,6 +95,7 @@ Ends with 1 where a bar is missed, and with 2 where it could not be measured.
 `;
 
 const SECONDS: Partial<Record<BenchName, number>> = { 'redis-down': 30, latency: 40 };
+const MESSAGES: Partial<Record<BenchName, number>> = { http: 5_000, ops: 1_000_000 };
 const ROUNDS: Partial<Record<BenchName, number>> = { enqueue: 5, latency: 2 };
 
 /** Something on the command line that cannot be meant. */
@@ -134,7 +137,7 @@ function optionsOf(bench: BenchName, values: ReturnType<typeof parse>['values'])
     outageSeconds: whole('--outage', values.outage, 120),
     intakePerSecond: whole('--intake', values.intake, 20),
     rounds: whole('--rounds', values.rounds, ROUNDS[bench] ?? 3),
-    messages: whole('--messages', values.messages, bench === 'http' ? 5_000 : 20_000),
+    messages: whole('--messages', values.messages, MESSAGES[bench] ?? 20_000),
     part,
     history: (values.history ?? '100000,1000000,5000000').split(',').map((text) => whole('--history', text, 0)),
     dead: whole('--dead', values.dead, 500_000),

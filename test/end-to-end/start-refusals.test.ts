@@ -12,7 +12,7 @@ import { type AppName, endAllApps, startApp } from '../support/app-process.ts';
 
 afterEach(endAllApps);
 
-const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile', 'backfill'];
+const APPS: readonly AppName[] = ['claim', 'submit', 'reconcile', 'backfill', 'ops'];
 
 function postgres14(): string | null {
   try {
@@ -119,6 +119,18 @@ describe('an app that cannot work says why in one line and starts nothing', () =
       SMSGATEWAYCENTER_PASSWORD: '',
     });
     expect(line).toContain('SMSGATEWAYCENTER_PASSWORD must be set, or SMSGATEWAYCENTER_APIKEY');
+  });
+
+  test('ops on an address that others reach, without credentials', async ({ database }) => {
+    const line = await refusal('ops', {
+      DATABASE_URL: database.urlFor('sendledger_ops'),
+      SENDLEDGER_OPS_HOST: '0.0.0.0',
+      SENDLEDGER_OPS_USER: 'asha',
+    });
+    expect(line).toMatch(
+      /^SENDLEDGER_CONFIG: .*SENDLEDGER_OPS_PASSWORD must be set where SENDLEDGER_OPS_HOST is not a loopback/,
+    );
+    expect(line).not.toContain('SENDLEDGER_OPS_USER must');
   });
 
   test('an unreachable database', async () => {

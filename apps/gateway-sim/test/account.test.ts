@@ -57,6 +57,8 @@ test('calls are counted by endpoint, also when an outage answers them', async ()
     scheduleRead: 1,
     scheduleUpdate: 1,
     scheduleDelete: 0,
+    dayReport: 0,
+    dayFile: 0,
     schedules: 2,
   };
   expect(sim.calls()).toEqual(expected);

@@ -12,9 +12,17 @@ export interface Cell {
   readonly alarm?: boolean;
 }
 
-/** A table; on a narrow screen each row becomes a card in which every cell bears its column's title. */
-export function table(columns: readonly Column[], rows: readonly (readonly Cell[])[]): Html {
-  return html`<table>
+/**
+ * A table; on a narrow screen each row becomes a card in which every cell bears its column's title.
+ *
+ * @param options `small`: its cells are short figures, several of which stand side by side in a card.
+ */
+export function table(
+  columns: readonly Column[],
+  rows: readonly (readonly Cell[])[],
+  options: { readonly small?: boolean } = {},
+): Html {
+  return html`<table${options.small ? html` class="small"` : ''}>
 <thead><tr>${columns.map((c) => html`<th scope="col"${c.figure ? html` class="figure"` : ''}>${c.title}</th>`)}</tr></thead>
 <tbody>
 ${rows.map(

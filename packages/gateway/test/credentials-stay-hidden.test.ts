@@ -97,7 +97,7 @@ describe('a configuration', () => {
       maxRecipients: 500,
       idFor: 'request',
       clientRef: 'none',
-      lookup: { byTxn: true, byRecipientWindow: true, destructive: false },
+      lookup: { byTxn: true, byRecipientWindow: true, byDay: true, destructive: false },
       push: { perMessageUrl: false, signed: false, trusted: false },
       schedule: { supported: true, cancel: true, precision: 'second', param: 'scheduleTime' },
       validity: { supported: false, param: null },

@@ -1,7 +1,13 @@
-import type { BackfillDayStatus, BackfillSummary, BadRowOfRun, Orphan } from '@sendledger/core/ledger';
+import {
+  type BackfillDayStatus,
+  type BackfillSummary,
+  type BadRowOfRun,
+  maskNumber,
+  type Orphan,
+} from '@sendledger/core/ledger';
 import { progressBar } from './progress.ts';
 import { table } from './table.ts';
-import { count, counted, maskRecipient } from './words.ts';
+import { count, counted } from './words.ts';
 
 type Run = BackfillSummary & { readonly checkpoints: readonly BackfillDayStatus[] };
 
@@ -94,7 +100,7 @@ export function badRowTable(rows: readonly BadRowOfRun[]): string {
 }
 
 export const recipientText = (recipient: string | null, reveal: boolean): string =>
-  recipient === null ? '' : reveal ? recipient : maskRecipient(recipient);
+  recipient === null ? '' : reveal ? recipient : maskNumber(recipient);
 
 const done = ({ days }: BackfillSummary) => days.applied + days.cancelled;
 

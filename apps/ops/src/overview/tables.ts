@@ -25,6 +25,7 @@ export function openTable(cells: readonly OverviewCell[]): Html {
       })),
       { shows: cell.oldestDueSeconds === 0 ? 'none due' : age(cell.oldestDueSeconds) },
     ]),
+    { small: true },
   );
 }
 
@@ -33,6 +34,7 @@ export function endedTable(cells: readonly OverviewCell[]): Html {
   return table(
     [{ title: 'Class and channel' }, ...FINAL_STATES.map((title) => ({ title, figure: true }))],
     cells.map((cell) => [laneOf(cell), ...FINAL_STATES.map((state) => ({ shows: count(cell.states[state]) }))]),
+    { small: true },
   );
 }
 

@@ -7,7 +7,7 @@ import { page } from '../page.ts';
 import { isReading } from '../server.ts';
 import type { WakeQueueViews } from './wake-queues.ts';
 
-export const BOARD_PATH = '/queues';
+const BOARD_PATH = '/queues';
 
 /** What a person must know before they read anything into a queue that is empty. */
 const SENTENCE = 'These queues carry wake-ups, not messages: an empty one says nothing about what waits to be sent.';
@@ -29,7 +29,8 @@ const BOARD_POLICY = [
 ].join('; ');
 
 const FOREIGN_LINK = /<link\b[^>]*\bhref="(?:https?:)?\/\/[^>]*>/g;
-const BAR = `<p style="margin:0;padding:.55rem 1rem;font:14px/1.4 system-ui,sans-serif;background:#1f5f9f;color:#fff">${html`${SENTENCE}`}
+/** At the lower edge: the board keeps its own head and side in place, above whatever comes before it. */
+const BAR = `<p style="position:fixed;inset:auto 0 0 0;z-index:10000;margin:0;padding:.55rem 1rem;font:14px/1.4 system-ui,sans-serif;background:#1f5f9f;color:#fff">${html`${SENTENCE}`}
 <a href="/" style="color:#fff">What waits is on the overview</a>.</p>`;
 
 /** Bull Board for reading. Whatever else it can do is refused here, and not only hidden by it. */

@@ -1,7 +1,7 @@
 -- What the operator's window asks of the ledger: each look-up by an index, and counts that one process of the fleet keeps.
 
 -- The closed messages of a request. Those that can still move are in outbound_message_submission; a closed one enters this index once,
--- with the version that closes it. See docs/decisions/0027.
+-- with the version that closes it. See docs/decisions/0028.
 create index outbound_message_closed on sendledger.outbound_message (submission_id)
   where state in ('delivered', 'failed', 'rejected', 'expired') and submission_id is not null;
 
