@@ -5,18 +5,13 @@ import { CliFailure } from './failure.ts';
 export const MESSAGE_HELP =
   'message id, attempt key, business key, event id, recipient, provider transaction or message id';
 
-/** Every message that is known by it, the newest first. */
-export async function findAll(sql: Sql, wanted: string): Promise<RowRef[]> {
-  return findMessages(sql, wanted);
-}
-
 export function notKnown(wanted: string): CliFailure {
   return new CliFailure(`No message is known by ${wanted}. Ids are compared as text, leading zeros and case included.`);
 }
 
 /** The one message that is meant, where something is done to it. @throws CliFailure where none or several fit */
 export async function findOne(sql: Sql, wanted: string): Promise<RowRef> {
-  const found = await findAll(sql, wanted);
+  const found = await findMessages(sql, wanted);
   const [first] = found;
   if (first === undefined) throw notKnown(wanted);
   if (found.length === 1) return first;

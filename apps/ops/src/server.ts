@@ -1,6 +1,12 @@
 import helmet from '@fastify/helmet';
 import type { Log } from '@sendledger/worker';
-import Fastify, { type FastifyBaseLogger, type FastifyError, type FastifyInstance, LogController } from 'fastify';
+import Fastify, {
+  type FastifyBaseLogger,
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  LogController,
+} from 'fastify';
 import { type Credentials, needCredentials } from './access/credentials.ts';
 import { checkHostNames } from './access/host-names.ts';
 import { isLoopback } from './access/loopback.ts';
@@ -37,6 +43,10 @@ export async function createServer(options: ServerOptions): Promise<FastifyInsta
     connectionTimeout: 30_000,
     requestTimeout: 10_000,
     keepAliveTimeout: 30_000,
+    // An address that cannot be read reaches no hook: it learns nothing, and is not repeated.
+    frameworkErrors: (_error, _request, reply) => {
+      (reply as unknown as FastifyReply).code(400).type('text/plain; charset=utf-8').send('That is no address.\n');
+    },
     // Nothing here takes a body.
     bodyLimit: 1_024,
     forceCloseConnections: true,

@@ -79,6 +79,10 @@ describe('who may ask', () => {
           }
       for (const path of PATHS)
         expect((await here.ask(path, { headers: basic('asha', 'a-long-password') })).status, path).not.toBe(401);
+      for (const path of ['/%zz', '/messages/%E0%A4%A', '/queues/%c0']) {
+        const { status, text } = await here.ask(path);
+        expect([status, text]).toEqual([400, 'That is no address.\n']);
+      }
       for (const path of OPEN) {
         const { status, text } = await here.ask(path);
         expect(status).toBe(200);

@@ -1,7 +1,7 @@
-import { hideNumbers, type MessageStory, messageStory } from '@sendledger/core/ledger';
+import { findMessages, hideNumbers, type MessageStory, messageStory } from '@sendledger/core/ledger';
 import type { Command } from 'commander';
 import { withDatabase } from '../database.ts';
-import { findAll, MESSAGE_HELP, notKnown } from '../find-message.ts';
+import { MESSAGE_HELP, notKnown } from '../find-message.ts';
 import { matchLines, storyLines } from '../output/story-lines.ts';
 import { data, json } from '../output/write.ts';
 import { readSettings } from '../settings.ts';
@@ -26,7 +26,7 @@ Examples:
     .action(async (id: string, options: { reveal?: boolean; json?: boolean }) => {
       const stories = await withDatabase(readSettings().databaseUrl, async (pool) => {
         const found: MessageStory[] = [];
-        for (const ref of await findAll(pool, id)) {
+        for (const ref of await findMessages(pool, id)) {
           const story = await messageStory(pool, ref);
           if (story !== null) found.push(options.reveal === true ? story : hideNumbers(story));
         }

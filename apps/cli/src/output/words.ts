@@ -17,8 +17,3 @@ export function age(seconds: number): string {
   const hours = Math.floor(minutes / 60);
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
-
-/** `919999999999` → `9199******99`: enough to recognise a number one knows, not enough to call it. */
-export function maskRecipient(recipient: string): string {
-  return recipient.length <= 6 ? '***' : `${recipient.slice(0, 4)}******${recipient.slice(-2)}`;
-}

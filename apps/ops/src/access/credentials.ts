@@ -8,7 +8,7 @@ export interface Credentials {
 }
 
 /** Answered to whoever asks: a probe has no password, and learns no more than that. */
-export const OPEN_ROUTES: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz']);
+const OPEN_ROUTES: ReadonlySet<string | undefined> = new Set(['/livez', '/readyz']);
 
 /** Compares in constant time, also what is of another length. */
 function isSame(given: string, wanted: string): boolean {

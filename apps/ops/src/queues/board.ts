@@ -7,7 +7,7 @@ import { page } from '../page.ts';
 import { isReading } from '../server.ts';
 import type { WakeQueueViews } from './wake-queues.ts';
 
-export const BOARD_PATH = '/queues';
+const BOARD_PATH = '/queues';
 
 /** What a person must know before they read anything into a queue that is empty. */
 const SENTENCE = 'These queues carry wake-ups, not messages: an empty one says nothing about what waits to be sent.';
