@@ -147,8 +147,6 @@ for (const statistics of ['from before the burst', 'fresh'] as const)
       const explained = await explain(ledger, (sql) => takeCensus(sql, 24, new ReceiptWatch()));
       const holdOnlyWhatIsOpen = ['outbound_message_submission', 'outbound_message_submit_by'];
       expect(faults(explained, ledger.facts, holdOnlyWhatIsOpen)).toEqual([]);
-      expect(indexesUsed(explained, ledger.facts)).toEqual(
-        expect.arrayContaining(['outbound_message_submission']),
-      );
+      expect(indexesUsed(explained, ledger.facts)).toEqual(expect.arrayContaining(['outbound_message_submission']));
     });
   });
