@@ -153,6 +153,13 @@ describe("a message's story", () => {
     expect(before).toContain(`by message ${second?.id}`);
     expect(before).toContain(`href="/messages/${second?.id}"`);
     const after = await story(here, second?.id ?? '');
+    const [{ event_id } = { event_id: '' }] = await rowsOf<{ event_id: string }>(
+      pool,
+      'select event_id from sendledger.outbound_message where id = $1',
+      [first.id],
+    );
+    const found = (await here.ask(`/messages?q=${event_id}`)).text;
+    expect([...found.matchAll(/href="\/messages\/(\d+)"/g)].map((match) => match[1])).toEqual([second?.id, first.id]);
     expect(after).toContain(`in place of message ${first.id}`);
     expect(after).toContain(`href="/messages/${first.id}"`);
   });

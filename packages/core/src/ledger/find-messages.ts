@@ -31,25 +31,34 @@ export const FIND_BY_INDEX = `select f.id, f.created_at from (
      ) m where s.provider_txn_id = $1 limit ${MOST_FOUND})
   ) f order by f.created_at desc, f.id desc limit ${MOST_FOUND}`;
 
+const LINK = `select m.id, m.created_at, m.replaces_id, m.replaces_created_at from sendledger.outbound_message m`;
+
 /**
- * A business key or an event id, of whatever tenant: the indexes begin with the tenant, so each tenant is one step into them. Answers
- * a key's latest message; those before it are in its chain.
+ * A business key or an event id, of whatever tenant: the indexes begin with the tenant, so each tenant is one step into them. A key
+ * leads to its latest message, and that to those it replaces.
  */
 export const FIND_BY_KEY = `with recursive tenants (id) as (
     (select k.tenant_id from sendledger.message_key k order by k.tenant_id limit 1)
     union all
     select (select k.tenant_id from sendledger.message_key k where k.tenant_id > t.id order by k.tenant_id limit 1)
     from tenants t where t.id is not null
-  )
-  select f.id, f.created_at from (
+  ), keys as (
     select k.* from tenants t cross join lateral (
-      select k.message_id as id, k.message_created_at as created_at from sendledger.message_key k
+      select k.message_id, k.message_created_at from sendledger.message_key k
       where k.tenant_id = t.id and k.business_key = $1 limit 1) k
     union
     select k.* from tenants t cross join lateral (
-      select k.message_id as id, k.message_created_at as created_at from sendledger.message_key k
+      select k.message_id, k.message_created_at from sendledger.message_key k
       where k.tenant_id = t.id and k.event_id = $1 order by k.message_id desc limit ${MOST_FOUND}) k
-  ) f order by f.created_at desc, f.id desc limit ${MOST_FOUND}`;
+  ), found as (
+    select l.*, 0 as step from keys k cross join lateral (
+      ${LINK} where m.id = k.message_id and m.created_at = k.message_created_at limit 1) l
+    union all
+    select l.*, f.step + 1 from found f cross join lateral (
+      ${LINK} where m.id = f.replaces_id and m.created_at = f.replaces_created_at limit 1) l
+    where f.step < ${MOST_FOUND}
+  )
+  select distinct f.id, f.created_at from found f order by f.created_at desc, f.id desc limit ${MOST_FOUND}`;
 
 /** What no index has: attempt keys from before they bore an id, and what was imported without its keys. Reads the months. */
 const FIND_BY_READING = `select m.id, m.created_at from sendledger.outbound_message m
