@@ -185,8 +185,7 @@ describe('replay', () => {
 
     const several = await cli('replay', 'e-1', ...WHO);
     expect(several).toMatchObject({ code: 1, stdout: '' });
-    // An event is its latest message; those before it are in the story of that.
-    expect(several.stderr).toContain(`Message ${successor.id} is not replayed (open)`);
+    expect(several.stderr).toContain(`${successor.id} (pending), ${id} (failed)`);
     expect((await cli('show', id)).stdout).toContain(`replaced by ${successor.id}`);
     expect((await cli('show', successor.id)).stdout).toContain(`replaces ${id}`);
     expect(await cli('replay', 'nothing', ...WHO)).toMatchObject({ code: 1, stdout: '' });
