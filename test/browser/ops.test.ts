@@ -69,7 +69,11 @@ const cell = (page: Page, row: string, column: string) =>
 
 const noOverhang = (over: Record<string, number>) => expect(over).toEqual({ desktop: 0, phone: 0 });
 
-if (CHROMIUM === null && !MUST) base("the operator's window, in a real browser", ({ skip }) => skip(WHY_NOT));
+if (CHROMIUM === null && !MUST)
+  base("the operator's window, in a real browser", ({ skip }) => {
+    process.stderr.write(`skipped: ${WHY_NOT}\n`);
+    skip(WHY_NOT);
+  });
 
 describe.runIf(CHROMIUM !== null || MUST)("the operator's window, in a real browser", () => {
   test('the fleet at work, a message found and read, the queues looked at', async ({
