@@ -32,8 +32,8 @@ export async function latencies(sql: Sql): Promise<Latencies[]> {
      join sendledger.route r on r.id = m.route_id
      cross join lateral (select
        greatest(0, extract(epoch from m.submitted_at - greatest(m.created_at, m.scheduled_for)))::double precision as submit,
-       greatest(0, extract(epoch from m.delivered_at - coalesce(r.clock_offset_ms, 0) * interval '1 ms'
-         - greatest(m.submitted_at, m.scheduled_for)))::double precision as delivery
+       case when m.delivered_at is not null then greatest(0, extract(epoch from m.delivered_at - coalesce(r.clock_offset_ms, 0) * interval '1 ms'
+         - greatest(m.submitted_at, m.scheduled_for))) end::double precision as delivery
        where m.submitted_at is not null) x
      where m.created_at > now() - interval '1 hour'
      group by m.message_class, m.channel`,
