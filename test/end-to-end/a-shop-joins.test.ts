@@ -38,6 +38,7 @@ const given = (database: TestDatabase, sim: GatewaySim) => ({
   SHOP_DATABASE_URL: database.urlFor('sendledger_producer'),
   VIEWER_DATABASE_URL: database.urlFor('sendledger_ops'),
   GATEWAY_SIM_URL: sim.url,
+  FLEET_SENDS_TO: sim.url,
 });
 
 describe('the example application beside a fleet that somebody else started', () => {
@@ -74,6 +75,9 @@ describe('the example application beside a fleet that somebody else started', ()
     expect(stderr).toContain('GATEWAY_SIM_URL');
     expect(stderr).not.toContain('SHOP_DATABASE_URL (');
     expect((await shop(given(database, sim), ['--faults'])).stderr).toContain('--join starts no provider');
+    const real = await shop({ ...given(database, sim), FLEET_SENDS_TO: 'https://provider.invalid' });
+    expect([real.code, real.stderr]).toEqual([1, expect.stringContaining('FLEET_SENDS_TO is not GATEWAY_SIM_URL')]);
+    expect(Object.keys(await statesOf(database))).toEqual([]);
     expect(sim.log.counts()).toMatchObject({ requests: 0 });
     await sim.close();
   });

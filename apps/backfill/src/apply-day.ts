@@ -8,13 +8,13 @@ import {
   unappliedOfDay,
 } from '@sendledger/core/ledger';
 import { type AppContext, applyApart, type ReceiptKeeper } from '@sendledger/worker';
-import { DayLost } from './day-lost.ts';
+import { DayLost, Stopping } from './day-lost.ts';
 
 /**
  * Applies the receipts of a day that is stored, through the one way of a receipt, some at a time. What was applied already is not in the
  * way, so that it begins anew after whatever stopped it. Answers how many records match no message.
  *
- * @throws DayLost
+ * @throws DayLost, Stopping
  */
 export async function applyDay(
   context: Pick<AppContext, 'pool' | 'log'>,
@@ -22,6 +22,7 @@ export async function applyDay(
   day: BackfillDay,
   origin: ReceiptOrigin,
   leaseMs: number,
+  signal: AbortSignal,
   alive: () => void,
 ): Promise<number> {
   const { pool } = context;
@@ -30,6 +31,7 @@ export async function applyDay(
   let after: Buffer = Buffer.alloc(0);
   for (;;) {
     alive();
+    if (signal.aborted) throw new Stopping();
     if (!(await durably(pool, (sql) => holdBackfillDay(sql, day, leaseMs)))) throw new DayLost();
     const waiting = await unappliedOfDay(pool, day.id, after, RECEIPTS_AT_ONCE);
     const last = waiting.at(-1);

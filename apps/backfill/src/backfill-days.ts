@@ -93,7 +93,15 @@ export class BackfillDays {
     const origin = { routeId: day.routeId, provider: day.provider, account: day.account, source: 'day' as const };
     try {
       if (day.state === 'waiting' && !(await this.#read(day, adapter, origin))) return;
-      const orphans = await applyDay(this.#context, this.#keeper, day, origin, this.#policy.leaseMs, this.#alive);
+      const orphans = await applyDay(
+        this.#context,
+        this.#keeper,
+        day,
+        origin,
+        this.#policy.leaseMs,
+        this.#ending.signal,
+        this.#alive,
+      );
       if (!(await durably(pool, 'backfill day applied', (sql) => backfillDayApplied(sql, day, orphans))))
         throw new DayLost();
       this.#days.inc({ outcome: 'applied' });

@@ -77,6 +77,14 @@ describe('backfill start', () => {
       ['bad-rows', '1'],
     ])
       expect(await runCli(['backfill', ...findings], as)).toMatchObject({ code: 0, stdout: '' });
+    await pool.query(
+      `insert into sendledger.job_bad_row (checkpoint_id, file_no, line_no, reason, evidence)
+       select c.id, 1, 2, 'names_nobody', '{"mobileNo": "''919876543210"}' from sendledger.job_checkpoint c order by c.id limit 1`,
+    );
+    const masked = await runCli(['backfill', 'bad-rows', '1', '--json'], as);
+    expect(masked).toMatchObject({ code: 0, stdout: expect.stringContaining('9198******10') });
+    expect(masked.stdout).not.toContain('919876543210');
+    expect((await runCli(['backfill', 'bad-rows', '1', '--json', '--reveal'], as)).stdout).toContain('919876543210');
     for (const command of ['status', 'cancel', 'orphans', 'bad-rows'])
       expect(await runCli(['backfill', command, '99'], as)).toMatchObject({
         code: 1,

@@ -9,7 +9,8 @@ const NEEDED = {
   DATABASE_URL: 'the migrated database, as somebody who may furnish it',
   SHOP_DATABASE_URL: 'the same as sendledger_producer',
   VIEWER_DATABASE_URL: 'the same as sendledger_ops',
-  GATEWAY_SIM_URL: 'the simulated provider that its submit workers send to',
+  GATEWAY_SIM_URL: 'the simulated provider',
+  FLEET_SENDS_TO: 'where its submit workers send to, which must be that provider',
 } as const;
 
 /**
@@ -42,6 +43,11 @@ function readGiven(): Readonly<Record<keyof typeof NEEDED, string>> {
   const missing = Object.entries(NEEDED).filter(([name]) => !process.env[name]);
   if (missing.length > 0)
     throw new UsageError(`--join needs ${missing.map(([name, what]) => `${name} (${what})`).join(', ')}`);
+  // The numbers of the shop are made up, and some of them are somebody's.
+  if (process.env.FLEET_SENDS_TO !== process.env.GATEWAY_SIM_URL)
+    throw new UsageError(
+      '--join enqueues for a simulated provider alone: FLEET_SENDS_TO is not GATEWAY_SIM_URL. Leave SMSGATEWAYCENTER_BASE_URL unset for the demo',
+    );
   return Object.fromEntries(Object.keys(NEEDED).map((name) => [name, process.env[name]])) as Record<
     keyof typeof NEEDED,
     string

@@ -158,13 +158,14 @@ describe('a day report', () => {
     const { answer, records, bad } = await readFrom(
       gives(await archive({ a: 'not a header\r\n1,2\r\n', b: file(...rows) })),
     );
-    expect(answer).toMatchObject({ kind: 'read', rows: 12, records: 5, badRows: 7 });
-    expect(records.map(({ recipient }) => recipient?.slice(-2))).toEqual(['01', '03', '05', '07', '10']);
+    expect(answer).toMatchObject({ kind: 'read', rows: 12, records: 4, badRows: 8 });
+    expect(records.map(({ recipient }) => recipient?.slice(-2))).toEqual(['01', '03', '07', '10']);
     expect(bad.map(({ file, line, reason }) => [file, line, reason])).toEqual([
       [1, 1, 'no_header'],
       [2, 3, 'wrong_columns'],
       [2, 4, expect.stringMatching(/quote/)],
       [2, 6, 'wrong_columns'],
+      [2, 7, 'wrong_columns'],
       [2, 8, 'names_nobody'],
       [2, 10, 'row_too_long'],
       [2, 11, 'stray_quote'],
@@ -174,6 +175,16 @@ describe('a day report', () => {
       Status: 'DELIVERED',
     });
     expect(JSON.stringify(bad)).not.toMatch(/482910|xxxx|comma|stray"|one more/);
+  });
+
+  test('a text with a comma that is not quoted moves what follows it by one: such a row is no record, whatever its last field', async () => {
+    const rows = ['2026-07-17 12:00:05', '', ' '].map((delivered, i) =>
+      line(i, { text: 'Your code, 482910 is secret', 'Delivered Time': delivered }),
+    );
+    const { answer, records, bad } = await readFrom(gives(await archive({ a: file(...rows) })));
+    expect(answer).toMatchObject({ kind: 'read', rows: 3, records: 0, badRows: 3 });
+    expect(records).toEqual([]);
+    expect(bad.map(({ reason, evidence }) => [reason, evidence])).toEqual(rows.map(() => ['wrong_columns', {}]));
   });
 
   test('columns that nobody has mapped are named, and their values dropped', async () => {

@@ -8,6 +8,7 @@ import {
   backfillRuns,
   cancelBackfill,
   durably,
+  maskEvidence,
   type Sql,
   startBackfill,
 } from '@sendledger/core/ledger';
@@ -170,10 +171,14 @@ function addFindings(backfill: Command): void {
     .description('rows of a run that could not be read, the first of each day')
     .argument('<run>', RUN_HELP, runId)
     .option('--limit <n>', 'at most so many', wholeBetween(1, 100_000), 1_000)
+    .option('--reveal', 'with --json: show numbers whole')
     .option('--json', 'as JSON, with what was kept of each')
-    .action(async (id: string, options: { limit: number; json?: boolean }) => {
+    .action(async (id: string, options: { limit: number; reveal?: boolean; json?: boolean }) => {
       const rows = await ofRun(id, (sql) => backfillBadRows(sql, id, options.limit));
-      if (options.json === true) json(rows);
+      if (options.json === true)
+        json(
+          options.reveal === true ? rows : rows.map((row) => ({ ...row, evidence: maskEvidence(row.evidence, []) })),
+        );
       else if (rows.length === 0) talk('Every row could be read.');
       else data(badRowTable(rows));
     });

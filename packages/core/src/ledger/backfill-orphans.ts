@@ -19,8 +19,9 @@ export interface Orphan {
 type Unapplied = StoredReceipt &
   Omit<Orphan, 'hash'> & { readonly checkpointId: string; readonly routeId: string; readonly source: ReceiptSource };
 
+/** What was stored in two months is one record. */
 const UNAPPLIED = `
-  select r.dedupe_hash as hash, r.received_month::text as "receivedMonth", r.provider_txn_id as "providerTxnId", r.provider_message_id as "providerMessageId",
+  select distinct on (j.checkpoint_id, j.dedupe_hash) r.dedupe_hash as hash, r.received_month::text as "receivedMonth", r.provider_txn_id as "providerTxnId", r.provider_message_id as "providerMessageId",
     r.recipient, r.sender_id as "senderId", r.status, r.status_word as "statusWord", r.cause, r.cause_class as "causeClass",
     r.provider_submitted_at as "submittedAt", r.provider_delivered_at as "deliveredAt", r.received_at as "receivedAt", r.hint,
     case when r.message_id is not null then json_build_object('id', r.message_id::text, 'createdAt', r.message_created_at) end as pinned,
@@ -33,7 +34,8 @@ const UNAPPLIED = `
 export async function countOrphans(sql: Sql, checkpointId: string, hashes: readonly Buffer[]): Promise<number> {
   const rows = await rowsOf<Unapplied>(
     sql,
-    `${UNAPPLIED} where j.checkpoint_id = $1 and j.dedupe_hash = any ($2::bytea[])`,
+    `${UNAPPLIED} where j.checkpoint_id = $1 and j.dedupe_hash = any ($2::bytea[])
+     order by j.checkpoint_id, j.dedupe_hash`,
     [checkpointId, hashes],
   );
   return (await unmatched(sql, rows)).length;

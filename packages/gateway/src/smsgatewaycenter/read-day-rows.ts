@@ -71,10 +71,9 @@ function rowOf(
   { names }: DayColumns,
   reading: Reading,
 ): ProviderRecord | Pick<BadRow, 'reason' | 'evidence'> {
-  // A comma at the end of each line is how some write the end of it.
-  const beyond = fields.slice(names.length);
-  if (fields.length < names.length || beyond.some((field) => field.trim() !== ''))
-    return { reason: 'wrong_columns', evidence: {} };
+  // Not one blank field more: a comma in a text that is not quoted moves all that follows it by one, a part of the text included, and
+  // where the last field is blank there is nothing else to tell it by.
+  if (fields.length !== names.length) return { reason: 'wrong_columns', evidence: {} };
   const row: Record<string, string> = {};
   for (const [place, name] of names.entries()) if (name !== null) row[name] = fields[place] ?? '';
   return reportRecord(row, reading) ?? { reason: 'names_nobody', evidence: recordEvidence(row) };
