@@ -45,7 +45,7 @@ export async function readDay(
     refusedRows += await storeRows(keeper, day, origin, policy.leaseMs, { receipts, bad: kept });
   };
   const onFetched = async () => {
-    at('backfill: day fetched');
+    await at('backfill: day fetched');
     alive();
     if (!(await durably(context.pool, (sql) => holdBackfillDay(sql, day, policy.leaseMs)))) throw new DayLost();
   };
